@@ -24,11 +24,11 @@ head -c 12000 shop.profile >cut.profile
 check_rc "of a cut profile, what there is" 1 page cut.profile -o cut.html
 like "and it says so" "$(cat cut.html)" '"cut":true'
 
-# Folded text of any tool, and frames that were joined or not.
+# Folded text of any tool, with and without joined frames.
 printf 'a;b;c_[k] 3\na;b 2\na;x;c_[k]_[joined] 5\na;x;c_[k] 1\nb;j_[j] 7\n' >a.folded
 page a.folded -o a.html
 is "folded text" "$(python3 "$TOOLS/unpage.py" a.html | sed 's/^[^;]*;//')" "$(sums a.folded)"
-# Names that could end a script, a comment or a string, and every byte.
+# Names that could end a script, a comment or a string, and names with every byte.
 python3 - >bytes.folded <<'PY'
 import sys
 names = [b'x%sy' % bytes([b]) for b in range(1, 256) if b not in b';\n'] + [b'</script><img src=x onerror=alert(1)>', b'<!-- <script>', b']]>', b'\\',
@@ -57,7 +57,7 @@ assert sorted(map(clean, got)) == sorted(map(clean, want)), set(map(clean, got))
 PY
 
 if command -v chromium >/dev/null && command -v node >/dev/null; then
-	# Where Chromium's profile and the print go.
+	# Chromium's profile and the printed page go there.
 	export TMPDIR=$T
 	timeout 100 node "$TOOLS/page.js" shop.html "$TOOLS/shop_page.js" >did 2>err
 	is "the script ended" "$(cat err)" ""
@@ -99,8 +99,9 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		*) fail "${line#not ok }" ;;
 		esac
 	done <did
-	# verdicts FILE SEED OUTER HOT WORDS...: samples of outer itself, which calls inner, and of hot, which parent calls, in each of 60
-	# pieces of 100, by chance; the rest is other's, so that inner and outer together are the same on both sides.
+	# verdicts FILE SEED OUTER HOT WORDS...: 60 pieces of 100 samples, distributed at random: of
+	# outer itself, which calls inner, and of hot, which parent calls. The rest is in other, so
+	# that inner and outer together are the same on both sides.
 	verdicts() {
 		awk -v seed="$2" -v outer="$3" -v hot="$4" 'BEGIN {
 			OFS = "\t"; n = 2; print "nsprof-profile", 1
@@ -124,7 +125,7 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 	"$NSPROF" diff -q --format json before after >found.json
 	"$NSPROF" diff -q --format html -o verdicts.html before after
 	"$NSPROF" diff -q --format svg -o verdicts.svg before after
-	# What a frame shows is its total: a leaf's is its function's self.
+	# A frame shows its total: for a leaf that is its function's self.
 	want=$(jq -r '.functions[] | "\(.name) \(if (.name | IN("hot", "inner", "other")) then .self.significant else .total.significant end)"' \
 		found.json | sort)
 	is "of an inner function the self changed and the total did not, and of another one only the total did" \
@@ -143,7 +144,8 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 		esac
 	done <did
 	check "with hostile names no script fails" timeout 100 node "$TOOLS/page.js" bytes.html "$TOOLS/bytes_page.js"
-	# A thread called spin that is in spin() all the time, and a copy of the kernel's of the same name as another one.
+	# A thread called spin with all its time in spin(); the kernel's function copy differs from
+	# the program's of the same name.
 	printf '%s\n' $'nsprof-profile\t1' $'T\tweb\t/web\tspin\tspin\t7\t7\t7\t0' $'F\tspin\t/spin\tu\t0\t\t' $'F\tcopy\t/spin\tu\t0\t\t' \
 		$'F\tcopy\t[kernel.kallsyms]\tk\t0\t\t' $'N\t0\t1' $'N\t1\t2' $'N\t2\t3' $'C\t1\t1\t0\t50\t0' $'C\t1\t2\t0\t20\t0' \
 		$'C\t1\t3\t0\t30\t0' $'E\t11' >names.profile
@@ -161,7 +163,7 @@ else
 	skip "the page in a browser" "chromium or node is not installed"
 fi
 
-# What others draw of our folded text.
+# Pictures that other tools draw from our folded text.
 if ! command -v flamegraph.pl >/dev/null; then
 	skip "folded text in flamegraph.pl" "flamegraph.pl is not installed"
 elif ! "$NSPROF" record -q -F 499 -g -o rec -- "$BUILD/tests/targets/spin" --kernel 0.3 >/dev/null 2>&1; then

@@ -7,7 +7,8 @@ cd "$T" || exit 1
 if ! "$NSPROF" record -q -o probe -- true 2>err; then
 	skip_all "no perf events here: $(cat err)"
 fi
-# monotonic: ns of the kernel's CLOCK_MONOTONIC, from which that of a time namespace may be off; for lack of python3 nothing.
+# monotonic: ns of the kernel's CLOCK_MONOTONIC, which a time namespace may offset; empty without
+# python3.
 monotonic() {
 	local clock secs=0 ns=0
 	read -r clock secs ns < <(grep -s '^monotonic' /proc/self/timens_offsets)
@@ -62,7 +63,7 @@ else
 	skip "the JSON has what scripts rely on" "no python3"
 fi
 
-# ---- damaged: what can be read is shown, with one warning and status 1
+# ---- damaged: the intact part is shown, with one warning and status 1
 size=$(stat -c %s a.data)
 for cut in 64 100 $((size / 2)) $((size - 40)); do
 	head -c "$cut" a.data >cut.data
@@ -79,7 +80,8 @@ printf '\125' | dd of=bad.data bs=1 seek=$((size / 3)) conv=notrunc status=none
 is "a damaged block: status" $? 1
 like "a damaged block: the warning" "$(cat bad.err)" "^nsprof info: warning: 'bad.data' is damaged in 1 place"
 
-# ---- more behind its end: another one, of the same size as well, where the index of the second fits the first; rubbish
+# ---- more data after its end: another recording, also one of the same size, so that the first
+# one's index fits the second; rubbish
 "$NSPROF" record -q -o b.data -- true
 for second in a.data b.data text; do
 	echo rubbish >text

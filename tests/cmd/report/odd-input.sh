@@ -7,7 +7,7 @@ need_cmd python3
 cd "$T" || exit 1
 unset PAGER NSPROF_PAGER
 
-# says NAME STATUS TEXT ARGS...: so many lines as TEXT has on stderr, each matched by its own.
+# says NAME STATUS TEXT ARGS...: stderr has as many lines as TEXT, and each matches its line there.
 says() {
 	local name=$1 want=$2 text=$3 rc
 	shift 3
@@ -51,7 +51,7 @@ says "no end of the last line" 0 "" noend
 printf 'a;b 1\r\na;c 2\r\n' >crlf
 is "lines of another system" "$("$NSPROF" report --csv crlf)" "$(tr -d '\r' <crlf | "$NSPROF" report --csv -)"
 
-# Every byte that can be in a name.
+# Every byte that a name can contain.
 python3 -c 'import sys; [sys.stdout.buffer.write(b"app;f" + bytes([b]) + b"g" + bytes([b]) + b" 3\n") for b in range(1, 256) if b not in b";\n"]' >bytes
 says "every byte in names" 0 "" --limit 0 --percent-limit 0 bytes
 check "in text none that steers a terminal" python3 - <<'PY'
@@ -74,7 +74,7 @@ want = {'f%cg%c' % (b, b) for b in range(1, 256) if b not in b';\n \t'} | {'app'
 assert {r['symbol'] for r in rows} == want
 PY
 
-# A stack of a million frames: calls of itself, and all different.
+# Stacks of a million frames: recursive calls, and all different.
 python3 -c 'print("f;" * 999999 + "f 9")' >deep
 python3 -c 'print(";".join("f%d" % i for i in range(1000000)), 9)' >wide
 for args in '' '--focus f'; do
@@ -85,7 +85,7 @@ done
 like "the tree has one line for them" "$(cat out)" '^ +100\.00% +100\.00% +f \(x1000000\)$'
 says "a million functions in one stack, and a picture of them" 0 "" --format svg wide
 
-# Saved profiles. Every damage: tests/unit/common/profile/test_profile.c.
+# Saved profiles. All kinds of damage: tests/unit/common/profile/test_profile.c.
 printf '%s\n' $'nsprof-profile\t1' $'F\tmain\t/a\tu\t0\t\t' $'N\t0\t1' $'C\t0\t1\t0\t5\t0' $'E\t4' >p
 says "a profile" 0 "" p
 like "is shown" "$(cat out)" '^ +100\.00% +100\.00% +5 .*\[\.\] main$'
@@ -115,7 +115,7 @@ says "names of threads are not for folded text" 1 "--comms works only on recordi
 says "times of a clock are for recordings" 1 "--time works only on recordings, but 'p' is a saved profile" --time 1,2 p
 says "filters are not for folded text" 1 "--filter works only on recordings and saved profiles, but 'f' is folded text" --filter comm=a f
 
-# What comes through a pipe waits in a file without a name, where the user says.
+# Input from a pipe is kept in an unnamed file in TMPDIR.
 mkdir elsewhere
 is "TMPDIR is taken" "$(TMPDIR=elsewhere "$NSPROF" report --csv - <good)" "$("$NSPROF" report --csv good)"
 rmdir elsewhere
@@ -125,7 +125,7 @@ for command in report symbolize info; do
 	is "says what helps" "$(cut -d: -f2- err)" " error: cannot create a temporary file in 'elsewhere': No such file or directory. Set TMPDIR to a folder with free space."
 done
 
-# Nobody takes it.
+# Nobody reads the output.
 python3 -c 'for i in range(5000): print("a;f%d;some_function_with_a_name;g%d 1" % (i, i))' >many
 check_rc "standard output closed" 1 sh -c '"$0" report good >&-' "$NSPROF"
 like "is said" "$(cat "$T/check.err")" "cannot write 'standard output': Bad file descriptor"

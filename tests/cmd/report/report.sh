@@ -47,16 +47,16 @@ else
 	skip "SVG checks" "python3 is not installed"
 fi
 
-# Chromium runs the script: search colors and counts, zoom re-lays.
+# Chromium runs the script: search colors and counts, zoom draws again.
 if command -v chromium >/dev/null; then
-	# The root's own name first, which is no function's.
+	# First the root's own name, which is not a function's.
 	sed 's#</svg>#<script>nsprofFlame.search("^all$"); document.getElementById("title").textContent = document.getElementById("match").textContent; nsprofFlame.search("leaf"); nsprofFlame.zoom("work"); document.getElementById("info").textContent = nsprofFlame.describe().join("; ");</script></svg>#' a.svg >run.svg
 	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
 		--disable-component-update --disable-sync --user-data-dir="$T/chrome" --dump-dom "file://$T/run.svg" >run.dom 2>/dev/null
 	like "in Chromium, search counts what it found" "$(cat run.dom)" 'matched: 60\.00%'
 	like "and not the root" "$(cat run.dom)" '<text id="title"[^>]*>matched: 0\.00%<'
 	like "and describes a kernel frame" "$(cat run.dom)" 'vfs_read \[kernel\] \(20 samples, 20\.00%\)'
-	# Amounts of CPU time have its unit, not a number of nanoseconds.
+	# Amounts of CPU time have a unit, and are not a number of nanoseconds.
 	printf '%s\n' $'nsprof-profile\t1' $'M\tevent\tcpu-clock' $'F\tmain\t\tu\t0\t\t' $'F\twork\t\tu\t0\t\t' $'N\t0\t1' $'N\t1\t2' \
 		$'C\t0\t1\t0\t500\t500000000' $'C\t0\t2\t0\t1500\t1500000000' $'E\t8' >cpu.profile
 	"$NSPROF" report -q --format svg --by none --weight period cpu.profile |
@@ -92,7 +92,7 @@ bad "a pipe without an end" "standard input is neither" - < <(exec cat /dev/zero
 printf 'PERFILE2%096d' 0 | tr 0 . >perf.data
 bad "damage behind perf's magic" "'perf.data' is damaged: its header has no events" perf.data
 check_rc "a filter of an unknown key: usage" 129 "$NSPROF" report --filter foo=1 a.folded
-# Before the input is looked at, whether or not it has times and numbers.
+# Before the input is read, whether or not it has times and numbers.
 for args in "--time x" "--time 5,3" "--time 101%" "--pid 1,x" "--tid 1,," "-c a,,b" "--max-stack 0" "--max-stack 65537" \
 	"--max-stack 2x" "-d ," "-S ,"; do
 	for input in a.folded nosuch; do

@@ -150,7 +150,7 @@ done
 check "by period" python3 oracle.py comm,symbol period
 check "--focus: callers and callees" python3 oracle.py focus
 check "the call tree" python3 oracle.py tree
-# rows KEY OPTION...: those shown and those left out, of JSON.
+# rows KEY OPTION...: the shown rows and the number of hidden ones, from JSON.
 rows() {
 	local key=$1
 	shift
@@ -171,9 +171,10 @@ like "and without children" "$("$NSPROF" report --no-children -s dso p)" '^# Ove
 is "at most so many rows" "$("$NSPROF" report --limit 3 p | grep -vc '^#')" 3
 like "and says how many there are more" "$("$NSPROF" report --limit 3 --percent-limit 0 -s symbol p)" '^# and 7 more: --limit 0 --percent-limit 0 shows all$'
 
-# The tree as text: what is called alone stands below its caller, branches go to the right, small ones are one remark.
+# The tree as text: an only callee is below its caller, branches are indented, small ones become one
+# remark.
 printf 'a;b;b;b;c 60\na;b;b;b;d 30\na;b;b;b;e 6\na;b;b;b;e;f_[k] 1\na;x 3\n' >t.folded
-# A row of less than the table's least share, and more rows than a table has.
+# A row below the table's minimum share, and more rows than a table shows.
 { echo 'big;f 99999'; for ((i = 0; i < 60; i++)); do echo "t$i;g$i 1"; done; } >many.folded
 is "-g folded: each sample is in a stack" "$("$NSPROF" report -g folded,0,count -s symbol many.folded | awk '/^[0-9]/ { n += $1 } END { print n }')" 100059
 is "-g folded: limits are told of" "$("$NSPROF" report -g folded,0,count -s symbol --limit 3 many.folded | tail -n 1)" \
@@ -201,7 +202,7 @@ check_rc "a picture of a focus" 129 "$NSPROF" report --format svg --focus f0 p
 check_rc "no such function" 1 "$NSPROF" report --focus nosuch p
 like "is said" "$(cat "$T/check.err")" "no function is named 'nosuch'"
 
-# On a terminal: a pager, and colors; nowhere else.
+# On a terminal: a pager, and colors. Neither appears elsewhere.
 need_cmd script
 unset NO_COLOR
 export TERM=xterm

@@ -12,7 +12,7 @@ cd "$T" || exit 1
 
 folded() { "$NSPROF" symbolize -q "$@"; }
 sum() { awk '{ n += $NF } END { print n + 0 }' "$@"; }
-# Lines of several folded texts as one.
+# Merge several folded texts.
 merge() { awk '{ c = $NF; sub(/ [0-9]+$/, ""); n[$0] += c } END { for (s in n) print s, n[s] }' "$@" | LC_ALL=C sort; }
 frames() { cut -d';' -f"$1" "$2" | sort -u | paste -sd' '; }
 
@@ -54,7 +54,8 @@ n=$(sum all)
 is "nothing is lost by leading frames" "$n" "$("$NSPROF" info --json | jq .samples)"
 
 # ---- --by ----
-# Of some lines: "container comm-pid comm-pid/tid" with the numbers left out. The threads' own pid is that of the process.
+# shape: "container comm-pid comm-pid/tid" of some lines, without the numbers. The threads have the
+# pid of their process.
 shape() { cut -d';' -f1-3 "$1" | sort -u | awk -F'[;]' '{
 	p = $2; t = $3; sub(/.*-/, "", p); sub(/.*-/, "", t); sub(/\/.*/, "", t)
 	if (p != t) print "differ"
@@ -71,7 +72,7 @@ is "none in a list adds nothing" "$(folded --by none,comm)" "$(folded)"
 for by in '' 'comm,' comm,comm colour,comm 'comm process'; do
 	check_rc "--by '$by' is a usage error" 129 "$NSPROF" symbolize --by "$by"
 done
-# Which of two a function is shown as that is both, inlined and not, goes by what comes first.
+# A function that is both inlined and not is shown as whichever comes first.
 table() { "$NSPROF" report -q --sort symbol --limit 0 --percent-limit 0 "$@" | grep -v '^#' | LC_ALL=C sort; }
 table >want
 unlike "report: no leading frame is a function" "$(table --by container,process,thread)" ' (aaaaaaaaaaaa|bbbbbbbbbbbb|host|spin[-a-z0-9/]*)$'
@@ -80,7 +81,7 @@ for by in container container,process,thread container,none none,comm thread,non
 done
 
 # ---- --filter ----
-# only NAME REGEX CONDITION...: what the filter leaves is what REGEX finds in all.
+# only NAME REGEX CONDITION...: the filter leaves the lines of "all" that match REGEX.
 only() {
 	local name=$1 regex=$2 args=() c
 	shift 2
@@ -108,16 +109,17 @@ only "several keys: all" "^aaaaaaaaaaaa;spin-[0-9]*;" 'container=a*' comm=spin
 only "several keys in one argument" "^aaaaaaaaaaaa;spin-[0-9]*;" 'container=a* comm=spin'
 only everything . 'comm=*'
 
-# By time: the parts are the whole.
+# By time: the parts add up to the whole.
 "$NSPROF" symbolize --filter time=1000- 2>err
 like "--filter time: beyond the end" "$(cat err)" "error: no sample matches --filter time=1000-; there are samples from [0-9.]+ to [0-9.]+ s"
 read -r from to < <(sed -E 's/.* from ([0-9.]*) to ([0-9.]*) s.*/\1 \2/' err)
-# perf's --time counts as script shows it.
+# perf's --time uses the times that script shows.
 first=$("$NSPROF" script -q --ns -F time | awk 'NF { printf "%.3f", $1; exit }')
 "$NSPROF" symbolize --time 0.001,0.002 >out 2>err
 like "--time: in script's seconds" "$(cat err)" \
 	"error: no sample matches --time 0\.001,0\.002; there are samples from ${first/./\\.} to [0-9.]+ s; --filter time=FROM-TO counts from the start"
-# The first ones may be from before the recording was begun, which is when the events were there: they count as of its begin.
+# The first samples may be older than the recording, because the events already existed: they count
+# at its begin.
 check "--filter time: for no longer than there are samples" awk -v a="$from" -v b="$to" \
 	-v ns="$("$NSPROF" info --json | jq '.last_sample_ns - .first_sample_ns')" 'BEGIN { exit !(b > a && b - a < ns / 1e9 + 0.001) }'
 read -r t1 t2 < <(awk -v a="$from" -v b="$to" 'BEGIN { print a + (b - a) / 3, a + (b - a) * 2 / 3 }')
@@ -128,7 +130,7 @@ is "--filter time: parts make the whole" "$(merge part?)" "$(merge all)"
 check "--filter time: each has something" test -s part1 -a -s part2 -a -s part3
 is "--filter time: two ranges" "$(folded --by container,process,thread --filter "time=-$t1" --filter "time=$t2-")" "$(merge part1 part3)"
 
-# None: an error that names what there is.
+# No match: an error that lists the available names.
 none() {
 	check_rc "$1: status" 1 "$NSPROF" symbolize -o none.folded "${@:3}"
 	like "$1: says what there is" "$(cat check.err)" "$2"
@@ -142,7 +144,7 @@ none "each is there, not both" "no sample matches all --filter conditions: conta
 for f in comm= pid=x time=2-1 colour=red nginx; do
 	check_rc "--filter $f is a usage error" 129 "$NSPROF" symbolize --filter "$f"
 done
-# Names of processes can hold anything.
+# Names of processes can contain anything.
 cp "$TARGETS/spin" "$(printf '\033[2Jbad')"
 "$NSPROF" record -q -e cpu-clock -F 499 -o bad.data -- "$(printf './\033[2Jbad')" 0.2
 "$NSPROF" symbolize --filter comm=x bad.data 2>err >out
@@ -162,7 +164,8 @@ like "is for recordings" "$(cat check.err)" "'all' is folded text"
 check "a filter in the flame graph is text" python3 -c 'import xml.dom.minidom as m; m.parse("x.svg")'
 like "and says what it is of" "$(cat x.svg)" 'only comm=\[!&lt;\]\*'
 
-# Stacks deeper than their copies are joined to frames that other samples show: those left out count, too.
+# Stacks deeper than their copies are joined to frames of other samples, including samples that the
+# filter leaves out.
 cat >dives.sh <<'JOB'
 "$1/dive" one 0.3 & "$1/dive" two 0.3 & "$1/deep" 0.6 60 & bash -c ':; exec "$0" one 0.3' "$1/dive" & wait
 JOB
@@ -177,7 +180,7 @@ for f in dives long; do
 	for pid in $(cut -d';' -f1 all.$f | sed 's/.*-//' | sort -u); do
 		is "$f: by pid" "$(folded --annotate --by process,thread --filter pid="$pid" $f.data)" "$(grep -E "^[^;]*-$pid;" all.$f)"
 	done
-	# The samples of dive's process before its exec are left out.
+	# Samples of dive's process before its exec are left out.
 	is "$f: by comm" "$(folded --annotate --by process,thread --filter comm=dive $f.data)" "$(grep '^dive-' all.$f)"
 	if [ "$(nproc)" -gt 1 ]; then
 		taskset -c 0 "$NSPROF" symbolize --stats --filter time=0.3- --filter comm=d* --by thread $f.data >one 2>one.err
@@ -190,7 +193,8 @@ for f in dives long; do
 done
 
 # ---- --split-by ----
-# split WHAT: the files are the lines of --by WHAT,process,thread by their first frame, without it.
+# split WHAT: the files are the lines of --by WHAT,process,thread, grouped by their first frame, and
+# without it.
 split() {
 	local f bad=
 	rm -rf dir
@@ -224,7 +228,7 @@ check_rc "a file for a folder" 1 "$NSPROF" symbolize --split-by comm -o all
 like "is said" "$(cat check.err)" "cannot write to directory 'all': Not a directory"
 check_rc "a filter of nothing: status" 1 "$NSPROF" symbolize --split-by comm -o empty --filter comm=nobody
 is "and no file" "$(ls empty)" ""
-# Names that want to leave the folder, and one that is another's when made safe.
+# Names that lead out of the folder, and one that equals another name once it is made safe.
 mkdir names
 for name in ..x -rf 'a b' 'a;b' a_b; do
 	cp "$TARGETS/spin" "names/$name"
@@ -232,7 +236,7 @@ for name in ..x -rf 'a b' 'a;b' a_b; do
 done >names.sh
 "$NSPROF" record -q -e cpu-clock -F 499 -o names.data -- bash names.sh
 "$NSPROF" symbolize -q --split-by comm -o safe names.data
-# The shell is done in a few milliseconds, and may be missed.
+# The shell ends after a few milliseconds, and may have no sample.
 is "names of files are safe" "$(ls safe | grep -vx bash.folded | paste -sd' ')" "$(printf '%s\n' a:b.folded a_b-2.folded a_b.folded rf.folded x.folded | sort | paste -sd' ')"
 is "and hold all of it" "$(merge safe/*)" "$(folded names.data --by comm,none >x; merge x)"
 

@@ -52,7 +52,8 @@ END
 gcc -O2 -g -o work src/work.c || skip_all "gcc cannot build it"
 "$NSPROF" record -q -o probe -- true 2>err || skip_all "no perf events here: $(cat err)"
 
-# compare NAME DATA N SYMBOL BINARIES: annotated.py finds no difference, and compared these binaries, among others.
+# compare NAME DATA N SYMBOL BINARIES: annotated.py finds no difference, and these binaries were
+# among the compared ones.
 compare() {
 	local said
 	"$NSPROF" annotate -q -i "$2" --json --percent-limit 0 >"$2.json"
@@ -97,7 +98,7 @@ like "Intel's syntax" "$("$NSPROF" annotate -q -i all.data -M intel hot)" ' r[a-
 unlike "no colors in a pipe" "$(cat text)" $'\033'
 "$NSPROF" annotate -q -i all.data -o out hot
 check "-o" cmp text out
-# Without a name: those with 5 % and more, or the hottest.
+# Without a name: functions with at least 5 %, or the hottest one.
 is "without a name: the hottest first" "$("$NSPROF" annotate -q -i all.data --percent-limit 100 | head -n 1 | sed 's/.*| \(.*\): [0-9]* samples.*/\1/')" \
 	"$(jq -r '.functions[0].symbol' all.json)"
 
@@ -111,7 +112,7 @@ if [ -x "$TARGETS/shop" ]; then
 	"$NSPROF" annotate -q -i all.data "${full%%(*}" >short
 	check "without its parameters" cmp full short
 fi
-# inlined: step() was made part of hot().
+# Inlined: step() became a part of hot().
 check_rc "only inlined" 1 "$NSPROF" annotate -q -i all.data step
 like "where" "$(cat check.err)" "'step' has no code of its own in these samples: it is inlined into 'hot' \([0-9]+\)"
 check_rc "no such function" 1 "$NSPROF" annotate -q -i all.data no_such_function
@@ -126,7 +127,7 @@ like "says what there is" "$(cat check.err)" nobody
 [ ! -c /dev/full ] || check_rc "a full disk is noticed" 1 sh -c "'$NSPROF' annotate -q -i all.data hot >/dev/full"
 
 # ---- one program in two files ----
-# Without a build-id, by which they would be one binary.
+# Without a build-id, because with one they would be one binary.
 gcc -O2 -g -Wl,--build-id=none -o twin1 src/work.c && cp twin1 twin2
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o twins.data -- sh -c './twin1 0.1 & ./twin2 0.1 & wait' >/dev/null
 "$NSPROF" annotate -q -i twins.data --json hot >twins.json
@@ -163,8 +164,8 @@ if [ "$(id -u)" != 0 ] || ! command -v unshare >/dev/null || ! unshare -m true 2
 	skip "another root" "needs root and mount namespaces"
 	done_testing
 fi
-# The source is /src/work.c for the binary, and another file is there on this host's side of things: /src is below the root of the
-# process. A file outside of it is named, too, as a hostile binary would.
+# The binary's source is /src/work.c, below the root of the process; the host has another file at
+# that path. A hostile binary may also name a file outside of its root.
 echo "the host's secret" >secret.c
 mkdir -p root/app root/src
 cp src/work.c root/src/work.c
@@ -180,7 +181,7 @@ pid=$!
 unshare -m chroot root /app/hostile 60 &
 hostile=$!
 wait_for "readlink /proc/$pid/exe | grep -q /app/work && readlink /proc/$hostile/exe | grep -q /app/hostile" 20
-# By their CPU time, which does not depend on what else is running.
+# Wait by their CPU time, which does not depend on other load.
 cpu_ticks() {
 	cut -d' ' -f14 "/proc/$1/stat"
 }
@@ -198,7 +199,7 @@ like "its source is that of its root" "$(cat alive)" 'work.c:[0-9]+ +x = x / 3 \
 "$NSPROF" annotate -q -i root.data --filter comm=hostile hot >claimed
 like "a source file outside of the root is named" "$(cat claimed)" 'secret\.c:[0-9]+$'
 unlike "and not shown" "$(cat claimed)" "the host's secret"
-# by_address FILE: what does not depend on debug info.
+# by_address FILE: the part that does not depend on debug info.
 by_address() {
 	jq -c '.functions[0] | [.symbol, .build_id, .samples, .samples_inside, (.instructions[] | del(.file, .line))]' "$1"
 }

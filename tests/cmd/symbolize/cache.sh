@@ -25,7 +25,7 @@ is "the first run" "$(names)" "$WANT"
 is "leaves one file" "$(entries)" 1
 is "that only its owner can read" "$(stat -c %a "$C" "$C"/*.inl | paste -sd' ')" "700 600"
 is "the second run" "$(names)" "$WANT"
-# Bytes that a process read, when it is over and not yet waited for.
+# Bytes that a process has read, after its end and before it is waited for.
 cat >reads.py <<'END'
 import os, subprocess, sys
 p = subprocess.Popen(sys.argv[1:], stdin=open('all'), stdout=subprocess.DEVNULL)
@@ -48,7 +48,7 @@ rm -r "$C"
 is "a file that knows a half" "$(names)" "$WANT"
 is "and then all" "$(names)" "$WANT"
 
-# Damage: any byte, and any length.
+# Damage: any byte changed, and any length.
 cp "$C"/*.inl whole
 file=$(echo "$C"/*.inl)
 bad=$(python3 - "$file" whole <<'END'
@@ -76,7 +76,7 @@ END
 )
 is "damaged files are not used: wrong answers of 40" "$bad" 0
 
-# Writers at once, each with addresses of its own.
+# Writers at the same time, each with its own addresses.
 rm -r "$C"
 split -n l/8 all part.
 for i in 1 2 3; do
@@ -92,7 +92,7 @@ is "eight at once, three times, have the right names" "$(sort -u sums)" "$WANT"
 is "one file, none half written" "$(find "$C" -type f | wc -l) $(entries)" "1 1"
 is "that is good" "$(names)" "$WANT"
 
-# Another binary with the same build-id, size and place of everything, as a container could make it.
+# Another binary with the same build-id, size and layout, as a container could forge it.
 LC_ALL=C sed 's/unit00\([0-3]\)/evil66\1/g' many >forged
 is "the forged one has the same build-id" "$(readelf -n forged | grep 'Build ID')" "$(readelf -n many | grep 'Build ID')"
 is "and the same size" "$(stat -c %s forged)" "$(stat -c %s many)"
@@ -135,7 +135,7 @@ if [ "$(id -u)" = 0 ]; then
 	else
 		skip "with a read-only home" "no mount namespace: $(cat err)"
 	fi
-	# A file system without a disk behind it: its mount counts.
+	# A file system without a disk: its mount identifies it.
 	mkdir mnt
 	if unshare -m true 2>err; then
 		export T

@@ -38,7 +38,7 @@ int main()
 }
 END
 W=$T/work
-# build FLAGS...: $W with its debug info, and what is right of it in "right".
+# build FLAGS...: $W with its debug info, and the expected output in "right".
 build() {
 	rm -rf "$W" dir ./*.dwo ./*.dwp
 	g++ -O2 -g -w "$@" -o "$W" src/work.cc 2>err || return 1
@@ -47,7 +47,8 @@ build() {
 	id=$(readelf -n "$W" | sed -n 's/.*Build ID: //p')
 	cp "$W" whole
 }
-# What is seen; the libraries are the same either way, and may have inlined functions of their own.
+# seen: the frames that are compared. Libraries are the same either way, and may have inlined
+# functions of their own.
 seen() { "$NSPROF" symbolize -q --srcline --annotate --by none "$@" nsprof.data; }
 same() { is "$1" "$(seen "${@:2}")" "$(cat right)"; }
 differ() { unlike "$1" "$(seen "${@:2}")" 'work\.cc:|(mix|Bag::)[^;]*_\[i\]'; }
@@ -78,7 +79,7 @@ same "a relative path through a symbolic link" --debug-dir "$(ln -s "$T/dir" lin
 mkdir -p .debug && cp .debug-aside .debug/work.debug
 same "the folder .debug beside the binary"
 rm -r .debug
-# Another build's debug file under the right name: all would be as it should but for the build-id.
+# Another build's debug file under the right name: everything fits except the build-id.
 g++ -O2 -g -w -Wl,--build-id=0x$(printf '5a%.0s' {1..20}) -o other src/work.cc
 objcopy --only-keep-debug other dir/work.debug
 differ "a debug file with another build-id is refused" --debug-dir dir
@@ -86,7 +87,7 @@ check_rc "--debug-dir that is not there" 129 "$NSPROF" symbolize --debug-dir "$T
 check_rc "--debug-dir that is a file" 129 "$NSPROF" symbolize --debug-dir dir/work.debug nsprof.data
 check_rc "--symfs that is a file" 129 "$NSPROF" symbolize --symfs "$T/whole" nsprof.data
 
-# Lines were asked for, and there are none: no library brings its own.
+# Lines are requested, but there are none: no library adds any.
 if g++ -O2 -g -w -static -o lone src/work.cc 2>err; then
 	"$NSPROF" record -q -e cpu-clock:u -F 499 -o lone.data -- ./lone
 	"$NSPROF" symbolize --srcline lone.data >out 2>err
@@ -103,11 +104,11 @@ else
 	skip "no line at all" "no static C++ library"
 fi
 
-# Without a build-id the CRC in the link is the proof.
+# Without a build-id the CRC in the debuglink proves the file.
 if build -Wl,--build-id=none; then
 	objcopy --only-keep-debug whole work.debug
 	mkdir -p dir && mv work.debug dir
-	# The recorded identity is that of the file as it was.
+	# The recorded identity is that of the original file.
 	objcopy --strip-all --add-gnu-debuglink=dir/work.debug whole "$W.new"
 	"$NSPROF" symbolize -q --by none --srcline --annotate nsprof.data >again
 	is "without a build-id: the binary itself" "$(cat again)" "$(cat right)"
@@ -131,7 +132,7 @@ for z in zlib zlib-gnu zstd; do
 	fi
 done
 
-# Split DWARF: .dwo files where they were written, elsewhere, and packed.
+# Split DWARF: .dwo files where the compiler wrote them, elsewhere, and packed.
 if build -gdwarf-4 -gsplit-dwarf && ls ./*.dwo >/dev/null 2>&1; then
 	like "split: .dwo files" "$(cat right)" \
 		'round_of_work\(unsigned int\) \(work.cc:[0-9]+\);.*mix \(work.cc:[0-9]+\)_\[i\] [0-9]+$'
@@ -150,7 +151,8 @@ else
 	skip "split DWARF" "g++ -gsplit-dwarf does not work here"
 fi
 
-# gcc gives each type of DWARF 5 a section of its own, before the unit's and of the same name.
+# gcc puts each DWARF 5 type into a section of its own, before the unit's section and with the same
+# name.
 if build -gdwarf-5 -gsplit-dwarf -fdebug-types-section && ls ./*.dwo >/dev/null 2>&1; then
 	like "split, types apart: .dwo files" "$(cat right)" \
 		'round_of_work\(unsigned int\) \(work.cc:[0-9]+\);.*mix \(work.cc:[0-9]+\)_\[i\] [0-9]+$'
@@ -164,7 +166,7 @@ else
 	skip "split DWARF, types apart" "g++ -gdwarf-5 -gsplit-dwarf -fdebug-types-section does not work here"
 fi
 
-# dwz -m: what two files have in common in a third.
+# dwz -m: common parts of two files are in a third file.
 if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 	objcopy --only-keep-debug whole a.debug && cp a.debug b.debug
 	if dwz -m common.debug -M /elsewhere/common.debug a.debug b.debug 2>err; then
@@ -177,7 +179,8 @@ if command -v dwz >/dev/null && build -gdwarf-4 -Wl,--build-id; then
 		rm -r dir/.dwz
 		mkdir -p "dir/.build-id/${altid:0:2}" && cp common.debug "dir/.build-id/${altid:0:2}/${altid:2}.debug"
 		same "dwz: by build-id" --debug-dir dir
-		# Debian's .dwz has a folder for each architecture, and packages unpacked elsewhere have it, too.
+		# Debian's .dwz has a folder for each architecture, and so do packages unpacked
+		# elsewhere.
 		rm -r dir common.debug
 		objcopy --only-keep-debug whole a.debug && cp a.debug b.debug
 		dwz -m common.debug -M /usr/lib/debug/.dwz/some-arch/common.debug a.debug b.debug
@@ -200,7 +203,7 @@ start_debuginfod() {
 	for port in $(shuf -i 20000-60000 -n 10); do
 		debuginfod -v -p "$port" -d :memory: -F "$T/dir" >debuginfod.log 2>&1 &
 		server=$!
-		# It grooms its database when it has looked at all files.
+		# The server grooms its database after it has scanned all files.
 		if wait_for "grep -q 'groomed database' debuginfod.log || ! kill -0 $server 2>/dev/null" 60 &&
 			kill -0 $server 2>/dev/null; then
 			url=http://127.0.0.1:$port
@@ -239,7 +242,7 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 	echo noise >"cache/$id/debuginfo"
 	"$NSPROF" symbolize --debuginfod="$url" -o /dev/null nsprof.data 2>err
 	like "as of noise" "$(cat err)" "'$W': ignoring the debug file from debuginfod: it is not a readable ELF file"
-	# What it has not is asked for once, and again when the miss is ten minutes old.
+	# A missing file is requested once, and again when the miss is ten minutes old.
 	g++ -O2 -DMISSED -g -w -o miss src/work.cc && strip miss &&
 		missid=$(readelf -n miss | sed -n 's/.*Build ID: //p') &&
 		"$NSPROF" record -q -e cpu-clock:u -F 499 -o miss.data -- ./miss
@@ -259,7 +262,7 @@ elif build && mkdir -p dir && objcopy --only-keep-debug whole dir/work.debug && 
 else
 	fail "debuginfod" "the server did not come up: $(tail -3 debuginfod.log)"
 fi
-# Servers that accept and never answer, that send headers and nothing else, or a byte at a time.
+# Servers that accept and never answer, that send only headers, or a byte at a time.
 if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.0.0.1:9 -o /dev/null nsprof.data 2>/dev/null; then
 	cat >slow.py <<-'END'
 		import socket, sys, threading, time
@@ -282,7 +285,8 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 		    print('asked', flush=True)
 		    threading.Thread(target=answer, args=(c,), daemon=True).start()
 	END
-	# Five seconds of silence, ten of less than 100 KB: without the give-up it would be minutes for each build-id.
+	# The limits are five seconds of silence, and ten of less than 100 KB. Without them, each
+	# build-id would take minutes.
 	for how in silent headers slow; do
 		python3 slow.py $how >$how &
 		wait_for "[ -s $how ]" 10
@@ -300,7 +304,8 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 		for sig in TERM INT; do
 			rm -rf cache
 			had=$(grep -c asked $how)
-			# The shell has its background jobs ignore SIGINT, and what is ignored from the start stays so.
+			# The shell makes its background jobs ignore SIGINT, and a signal that is
+			# ignored from the start stays ignored.
 			DEBUGINFOD_CACHE_PATH=$T/cache env --default-signal=INT \
 				"$NSPROF" symbolize --debuginfod="http://127.0.0.1:$(head -1 $how)" -o out nsprof.data 2>err &
 			pid=$!

@@ -8,7 +8,7 @@ demangle=$BUILD/tests/tools/demangle
 [ -x "$demangle" ] || skip_all "needs $demangle: make test-programs"
 cd "$T" || exit 1
 
-# ---- D: the compiler says what a function is called, druntime has a demangler of its own ----
+# ---- D: the compiler gives the name of a function, druntime has its own demangler ----
 if command -v gdc >/dev/null; then
 	cat >t.d <<'END_D'
 module t;
@@ -43,9 +43,10 @@ END_D
 	is "D: functions are called what the compiler calls them" "$(cat ours)" "$(cut -d' ' -f2 said)"
 	nm t | awk '$2 ~ /^[tTwW]$/ && $3 ~ /^_D/ { print $3 }' | sort -u >raw
 	"$demangle" <raw >ours
-	# Clones are our part; druntime wants the name alone.
+	# nsprof demangles clone suffixes itself; druntime accepts only the name.
 	sed 's/\..*//' raw | ./t demangle >theirs
-	# Templates' and functions' arguments away, types before the name too; libiberty writes "this" for __ctor.
+	# Remove arguments of templates and functions, and types before the name; libiberty writes
+	# "this" for __ctor.
 	cat >same.py <<'END_PY'
 import re, sys
 def bare(name):
@@ -81,7 +82,7 @@ else
 	skip "D" "needs gdc"
 fi
 
-# ---- Rust: a program that prints its own stack, which the standard library demangles ----
+# ---- Rust: a program that prints its own stack, demangled by the standard library ----
 cat >t.rs <<'END_RS'
 use std::backtrace::Backtrace;
 mod shapes {
@@ -113,7 +114,7 @@ fn main() {
 	std::thread::spawn(move || v.iter().for_each(|_| show())).join().unwrap();
 }
 END_RS
-# The unstable spelling is what rustc wants for the old mangling since it is not the default any more.
+# rustc wants the unstable option for the old mangling since it is no longer the default.
 build_rust() {
 	rustc -O -g -C symbol-mangling-version="$1" -o "rs$1" t.rs 2>err ||
 		RUSTC_BOOTSTRAP=1 rustc -O -g -Z unstable-options -C symbol-mangling-version="$1" -o "rs$1" t.rs 2>err
@@ -125,11 +126,11 @@ for m in v0 legacy; do
 		skip "Rust, $m" "rustc cannot build it: $(head -1 err)"
 	else
 		"./rs$m" | sed -nE 's/^ +[0-9]+: (.*)/\1/p' | sort -u >theirs
-		# In debug info are the inlined ones.
+		# Inlined functions are only in debug info.
 		{ nm "rs$m" | awk '{ print $NF }'; readelf -wi "rs$m" | sed -n 's/.*DW_AT_linkage_name.*: //p'; } | sort -u >raw
 		"$demangle" <raw | sort -u >ours
 		check "Rust, $m: the program shows its own functions" grep -q 'shapes::' theirs
-		# C's functions come from the C library, and are not in the program.
+		# C functions come from the C library, and are not in the program.
 		is "Rust, $m: all have the names that the program gives them" "$(grep '::' theirs | comm -23 - ours)" ""
 		unlike "Rust, $m: no hash, no .llvm.N" "$(grep '::' ours)" '::h[0-9a-f]{16}|\.llvm\.[0-9]'
 		check "Rust, $m: none is left as it was" test "$(grep -cE '^(_R[NMXYI]|_ZN.*17h[0-9a-f]{16}E)' ours)" = 0
@@ -140,7 +141,8 @@ for m in v0 legacy; do
 	fi
 done
 
-# ---- what compilers append to parts and clones of functions is kept, unless --normalize ----
+# ---- suffixes that compilers append to parts and clones of functions are kept, unless --normalize
+# ----
 cat >parts.c <<'END_C'
 #include <time.h>
 #define NAMED(f, as) __attribute__((noinline)) unsigned long f(unsigned long n) __asm__(as)
@@ -159,7 +161,7 @@ else
 	skip "--normalize" "cannot record here, or no gcc: $(cat err)"
 fi
 
-# ---- C++: raw names with --no-demangle, which c++filt makes those of the default ----
+# ---- C++: --no-demangle gives raw names, and c++filt turns them into the default ones ----
 if [ -x "$BUILD/tests/targets/deep" ] && command -v c++filt >/dev/null &&
 	"$NSPROF" record -q -e cpu-clock:u -F 499 -o deep.data -- "$BUILD/tests/targets/deep" 1 >/dev/null 2>err; then
 	symbolize() { "$NSPROF" symbolize -q --no-inline --by none "$@" deep.data; }

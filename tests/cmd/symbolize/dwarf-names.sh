@@ -11,13 +11,13 @@ if ! "$NSPROF" record -q -o probe -- true 2>err; then
 fi
 gcc -O2 -g -DP=app -o all "$TOP/tests/targets/spin.c" -pthread || skip_all "gcc cannot build"
 chain=$(./all --chain)
-# part: two functions without a symbol; none: no symbol at all. The code is the same.
+# part: two functions without a symbol; none: no symbols at all. The code is the same.
 objcopy --strip-symbol app_middle --strip-symbol app_leaf all part
 objcopy -w --strip-symbol '*' all none
 objcopy --only-keep-debug none none.debug
 objcopy --strip-debug none bare
 
-# share FILE CHAIN: per cent of the samples of the program's own code that hold it.
+# share FILE CHAIN: per cent of the samples in the program's own code that contain CHAIN.
 share() { awk -v want=";$2" '/;[^;]*app_|;main;/ { all += $NF; if (index($0, want)) n += $NF } END { print all ? int(100 * n / all) : 0 }' "$1"; }
 for p in all part none; do
 	"$NSPROF" record -q -e cpu-clock -F 499 -o $p.data -- ./$p --cpu 0.4
@@ -37,13 +37,13 @@ like "the source in a saved profile" "$(grep app_leaf none.profile)" 'debuginfo'
 like "annotate: such a function has code" "$("$NSPROF" annotate -i part.data app_leaf 2>&1)" '^ Percent  Samples \| app_leaf: [0-9]+ samples'
 like "script: and offsets" "$("$NSPROF" script -F comm,ip,sym,symoff -i part.data 2>&1)" ' app_middle\+0x[0-9a-f]+$'
 
-# A symbol comes first, whatever debug info says.
+# A symbol has priority over debug info.
 objcopy --redefine-sym app_inner=renamed part other
 "$NSPROF" record -q -e cpu-clock -F 499 -o other.data -- ./other --cpu 0.3
 "$NSPROF" symbolize -q other.data >other.folded
 check "a symbol is not overruled" test "$(share other.folded "${chain/app_inner/renamed}")" -ge 90
 
-# C++: linkage names, demangled as those of symbols are.
+# C++: linkage names are demangled like symbols.
 cat >ns.cc <<'CC'
 #include <ctime>
 namespace shop {
@@ -70,7 +70,8 @@ g++ -O2 -g -o ns ns.cc && objcopy --strip-symbol _ZNK4shop4cart3sumEm ns ns2
 "$NSPROF" symbolize -q ns.data >ns.folded
 like "C++" "$(cat ns.folded)" ';main;shop::cart::sum\(unsigned long\) const( |;)'
 
-# GHC's linkage names are labels that change with each compilation: a unit in Haskell has the names of the source.
+# GHC's linkage names are labels that change with each compilation: Haskell units get the names of
+# the source.
 cat >hs.cc <<'CC'
 #include <ctime>
 __attribute__((noinline)) unsigned long total(unsigned long n)
@@ -99,7 +100,7 @@ else
 	skip "Haskell" "this gcc writes no language that can be replaced"
 fi
 
-# ---- the binary is gone: the recorder carries symbols, and reads no debug info
+# ---- the binary is gone: the recorder stores symbols, and reads no debug info
 mkdir -p dbg/.build-id
 id=$(readelf -n all | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip_all "this gcc makes no build-ids"

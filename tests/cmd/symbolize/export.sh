@@ -14,13 +14,13 @@ PD() { python3 "$TOP/tests/tools/perfdata.py" "$@"; }
 PERF() { perf --buildid-dir "$T/cache" "$@"; }
 rec() { "$NSPROF" record -q -e cpu-clock "$@" 2>"$T/err"; }
 
-# quiet ARG...: what perf says to that; a word on standard error is a failure.
+# quiet ARG...: perf's output; any text on standard error is a failure.
 quiet() {
 	PERF "$@" >"$T/out" 2>"$T/perf.err"
 	is "perf ${*//$T\//}: status, and nothing to say" "$? $(cat "$T/perf.err")" "0 "
 }
 
-# exported NAME DATA PERF: written, and each byte of it is where it belongs.
+# exported NAME DATA PERF: export, and check each byte.
 exported() {
 	"$NSPROF" export -o "$3" "$2" >"$T/out" 2>"$T/err"
 	is "$1: status" "$? $(cat "$T/out")" "0 "
@@ -32,7 +32,8 @@ exported() {
 		"samples $SAMPLES periods $("$NSPROF" symbolize -q --weight period "$2" | awk '{ n += $NF } END { print n }')"
 }
 
-# alike NAME DATA PERF, after exported: perf script shows the stacks of nsprof script, sample by sample.
+# alike NAME DATA PERF, after exported: perf script shows the stacks of nsprof script, sample by
+# sample.
 alike() {
 	PERF script --no-inline --max-stack 1024 -i "$3" >"$T/perf.txt" 2>"$T/perf.err"
 	is "$1: perf script has nothing to say" "$(cat "$T/perf.err")" ""
@@ -43,7 +44,7 @@ alike() {
 		"$(grep '^[^[:blank:]]' "$T/our.txt" | awk '{ sub(".*/", "", $2); print $1, $2 }' | sort | uniq -c)"
 }
 
-# ---- a program that tells its chain ----
+# ---- a program that declares its chain ----
 rec -F 499 -o "$T/a.data" -- "$TARGETS/spin" --cpu 0.3
 exported "C" "$T/a.data" "$T/a.perf"
 n=$SAMPLES
@@ -77,7 +78,8 @@ else
 fi
 parser=$(compgen -G '/usr/lib/*/libexec/hotspot-perfparser')
 if [ -n "$parser" ]; then
-	# This version has no idea of SAMPLE_TIME, which perf writes into each file; the other line is how it buffers.
+	# This version does not know SAMPLE_TIME, which perf writes into each file; the other line
+	# is about its buffering.
 	is "hotspot's parser reads it" "$("$parser" --input "$T/a.perf" --print-stats 2>&1 |
 		grep -v 'SAMPLE_TIME\|^FINISHED_ROUND' | sed -n '/^samples: \|^[^:]*$/p;/violations: [^0]/p')" "samples: $n"
 	"$parser" --input "$T/a.perf" --output "$T/hotspot" 2>/dev/null
@@ -107,7 +109,7 @@ fi
 "$NSPROF" record -q -e page-faults:u -c 1 -o "$T/f.data" -- ls / >/dev/null
 "$NSPROF" export -q -o "$T/f.perf" "$T/f.data"
 if have_perf; then
-	# perf 6.12 and later put the names of numbers behind them.
+	# perf 6.12 and later append the names of numbers.
 	check "an event by its name, type and period" grep -q '^page-faults:u: type: 1, size: 112, config: 0x2, { sample_period, sample_freq }: 1,.*exclude_kernel: 1' \
 		<(PERF evlist -v -i "$T/f.perf" | sed 's/ ([^)]*)//g')
 fi
@@ -124,7 +126,7 @@ if have_perf; then
 	check "one path: the second has a path of its own" grep -q "($T/app~2)" "$T/two.txt"
 fi
 
-# ---- names of what is gone ----
+# ---- names of removed files ----
 rm "$T/app"
 "$NSPROF" export -q --buildid-dir "$T/syms" -o "$T/two.perf" "$T/two.data" 2>"$T/err"
 is "--buildid-dir: status" "$? $(cat "$T/err")" "0 "
@@ -138,16 +140,17 @@ if have_perf; then
 	"$NSPROF" symbolize -q --no-inline "$T/two.data" | grep 'aaa_leaf [0-9]*$\|bbb_leaf [0-9]*$' | sort >"$T/from-us"
 	check "--buildid-dir: whole stacks, by name" cmp "$T/from-perf" "$T/from-us"
 fi
-# An imported recording does not tell in which boot it was made: its kernel is unknown.
+# An imported recording does not contain the boot in which it was made, so its kernel is unknown.
 rec -F 499 -o "$T/k.data" -- "$TARGETS/spin" --cpu --kernel 0.2
 "$NSPROF" export -q -o "$T/k.perf" "$T/k.data"
 "$NSPROF" import -q -o "$T/k2.data" "$T/k.perf"
 "$NSPROF" export -q --buildid-dir "$T/ksyms" -o "$T/k2.perf" "$T/k2.data"
 if have_perf; then
 	kernel() { perf --buildid-dir "$1" script --no-inline -F ip,sym -i "$2" 2>"$T/perf.err" | awk '/^\t *ffff/ { print $2 }' | sort; }
-	# Of several names at one address (__x86_indirect_thunk_rax, __pi___x86_indirect_thunk_rax) the kernel tells us one, and perf takes
-	# another one from /proc/kallsyms: to either the first of them.
-	# sort(1) takes the size that stat(2) tells for what is to come, and for 0 bytes makes a file of every other line: hence cat.
+	# Several names may share one address (__x86_indirect_thunk_rax,
+	# __pi___x86_indirect_thunk_rax). The kernel reports one to nsprof, and perf takes another
+	# one from /proc/kallsyms. Map either to the first of them. sort(1) trusts the size from
+	# stat(2), and for 0 bytes makes a file of every other line: hence cat.
 	alike_kernel() {
 		awk 'NR == FNR { if ($1 != at) { at = $1; first = $3 } if ($3 in to && to[$3] != first) two[$3]; to[$3] = first; next }
 			{ print $1 in to && !($1 in two) ? to[$1] : $1 }' <(sort -s -k1,1 <(cat /proc/kallsyms)) "$1" | sort
@@ -156,7 +159,8 @@ if have_perf; then
 	is "the kernel of this boot: perf has nothing to say" "$(cat "$T/perf.err")" ""
 	check "the kernel of this boot: perf names it" grep -q '^do_syscall_64$' "$T/here"
 	kernel "$T/cache" "$T/k2.perf" >"$T/out"
-	# Another kernel's build-id in perf's own recording: perf 7.2 takes that for the running one, too.
+	# A recording of perf with another kernel's build-id: perf 7.2 takes that kernel for the
+	# running one, too.
 	perf --buildid-dir "$T/cache" record -q -e cpu-clock -g -o "$T/own.perf" -- "$TARGETS/spin" --cpu --kernel 0.2 >"$T/perf.log" 2>&1
 	python3 - "$T/own.perf" <<'PY'
 import sys
@@ -185,7 +189,7 @@ PD lost 1234 "$T/a.perf" "$T/lost.perf"
 PD check "$T/lost2.perf" >"$T/out"
 check "what was lost is told of" grep -q ' lost 1234$' "$T/out"
 
-# ---- files that are not whole, and what goes wrong ----
+# ---- incomplete files, and failures ----
 head -c $(($(stat -c %s "$T/b.data") * 2 / 3)) "$T/b.data" >"$T/cut.data"
 "$NSPROF" export -o "$T/cut.perf" "$T/cut.data" 2>"$T/err"
 is "cut: status" $? 1
@@ -196,7 +200,8 @@ is "cut, --strict: status" $? 1
 check "cut, --strict: no file" test ! -e "$T/strict.perf"
 is "cut, --strict: and no symbols" "$(ls -A "$T/strict.syms")" ""
 if [ -s "$T/deep.data" ]; then
-	# Without its own end the ledger is that of the recording behind it, in which no stack is deeper than its copy.
+	# Without its own end, the first recording gets the ledger of the second, in which no stack
+	# is deeper than its copy.
 	{ head -c -40 "$T/deep.data" && cat "$T/a.data"; } >"$T/mixed.data"
 	"$NSPROF" export -o "$T/mixed.perf" "$T/mixed.data" 2>"$T/err"
 	is "two recordings, the first one cut: status" $? 1

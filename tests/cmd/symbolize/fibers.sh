@@ -7,13 +7,15 @@
 
 F=$BUILD/tests/targets/fibers
 
-# whole FILE LEAF CHAIN: nearly all of at least 50 samples in LEAF are whole, with CHAIN from the root on.
+# whole FILE LEAF CHAIN: nearly all of at least 50 samples in LEAF are whole, with CHAIN from the
+# root on.
 whole() {
 	awk -v leaf=";$2[; ]" -v chain="^[^;]*;$3[; ]" '$0 ~ leaf { all += $NF; if ($0 ~ chain) hit += $NF; else print "# not " substr($0, 1, 200) }
 		END { printf "# %d of %d\n", hit, all; exit !(all >= 50 && hit >= 0.995 * all) }' "$1"
 }
 
-# fiber HOW LEAF CHAIN [NAME]: recorded and judged, by each unwinder, and with the program gone.
+# fiber HOW LEAF CHAIN [NAME]: record it and check its stacks, with each unwinder, and with the
+# program gone.
 fiber() {
 	local how=$1 leaf=$2 chain=$3 name=${4-fibers} u
 	cp "$F" "$T/$name"
@@ -36,7 +38,7 @@ check "linked: of whole copies" whole "$T/linked.folded" fiber_leaf 'fiber_run;f
 fiber callback fiber_leaf 'fiber_run;thread_middle;fiber_leaf'
 check "callback: of whole copies" whole "$T/callback.folded" fiber_leaf 'fiber_run;thread_middle;fiber_leaf'
 
-# Erlang's emulator calls native code on the thread's stack, and is known by its name.
+# Erlang's emulator calls native code on the thread's stack, and is recognized by its name.
 fiber jit-own jit_leaf 'planted;jit_outer;jit_leaf' beam.smp
 for u in cached libdw libunwind; do
 	check "jit: $u: what it calls on the thread's stack" whole "$T/jit-own.$u" fiber_leaf 'jit_glue;native;fiber_leaf'

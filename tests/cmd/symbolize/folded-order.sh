@@ -27,7 +27,7 @@ for name, order in ('sorted', sorted), ('shuffled', lambda l: rnd.sample(l, len(
     open(name + '/x', 'wb').write(b'\n'.join(order(lines)) + b'\n')
 PY
 
-# What is in a picture, whatever numbers the names have there: those of their first lines.
+# The contents of a picture without its numbering of names, which follows their first lines.
 cat >picture.py <<'PY'
 import json, re, sys
 text = sys.stdin.buffer.read().decode('utf-8', 'surrogateescape')
@@ -71,9 +71,9 @@ got = open(sys.argv[1] + '/err').read()
 assert want in got, (want, got)
 PY
 done
-# One malformed line has a NUL, which is too far from the beginning for the whole to be no text.
+# One malformed line has a NUL. It is too far from the start to make the file look binary.
 check "what a pipe gives is that of the file" cmp sorted/pipe sorted/text
-# What the lines say, added up by another hand.
+# The contents of the lines, summed up independently.
 check "the counts are those of the lines" python3 - <<'PY'
 import csv, re
 csv.field_size_limit(1 << 20)

@@ -24,7 +24,8 @@ wait $r
 kill $a $b
 wait $a $b 2>/dev/null
 
-# Both to "comm;frames COUNT": the one by its tables of strings, functions and locations, the other by its frames.
+# Convert both to "comm;frames COUNT": one has tables of strings, functions and locations, the other
+# has frames.
 cat >"$T/fold.py" <<'PY'
 import collections, gzip, json, sys
 sys.path.insert(0, sys.argv[3])
@@ -95,7 +96,7 @@ for tid, t in rows:
 	print(tid, t - first)
 ' | sort >"$T/script.times"
 check "firefox: each sample at its time" cmp "$T/times" "$T/script.times"
-# Addresses and ids by other programs.
+# Addresses and IDs from other programs.
 readelf -n "$TARGETS/spin" | sed -n 's/.*Build ID: //p' >"$T/id"
 nm -S "$TARGETS/spin" | awk '$4 == "app_leaf" { print $1, $2 }' >"$T/nm"
 python3 - "$T/firefox" "$(cat "$T/id")" $(cat "$T/nm") >"$T/ids" <<'PY'

@@ -35,7 +35,8 @@ java=(java -XX:+UseZGC -Xmx256m -XX:+PreserveFramePointer -XX:MaxInlineSize=0 -X
 "$NSPROF" record -q -e cpu-clock:u -F 2999 -o data -- "${java[@]}" Bar 2>err || fail "it is recorded" "$(cat err)"
 for u in cached libdw; do
 	"$NSPROF" symbolize -q --no-inline --unwind $u data | grep ';BarrierSetNMethod::nmethod_stub_entry_barrier' >folded
-	# Java writes its map when it ends. Methods that it has replaced by then have no name, so only some frame between the two stubs is asked for.
+	# Java writes its map when it ends. Methods that it has replaced by then have no name, so
+	# the test only requires some frame between the two stubs.
 	check "$u: from the method that called it to JavaMain()" awk '
 		/^java;.*;JavaMain;.*;StubRoutines \([^)]*\);[^;]*(Interpreter|\[jit\]|Bar|System)[^;]*;(.*;)?StubRoutines \([^)]*\);BarrierSetNMethod::/ { ok += $NF }
 		/^java;/ { all += $NF; if (/\[broken_stack\]|\[truncated_stack\]/) bad += $NF }

@@ -11,8 +11,8 @@ fi
 JIT=$BUILD/tests/targets/jitdump
 [ -x "$JIT" ] || skip_all "$JIT is not built (make test-targets)"
 
-# stacks FOLDED LEAF: those in function LEAF, from main on and without what the kernel did above it. One line
-# for each different one.
+# stacks FOLDED LEAF: the stacks in function LEAF, from main on, without kernel frames above it. One
+# line for each different one.
 stacks() {
 	sed -n "s/.*;\(main;.*;$2\)[; ].*/\1/p; /;main;/!s/^[^;]*;\(.*;$2\)[; ].*/\1/p" "$1" | sort -u
 }
@@ -41,7 +41,7 @@ is "move: before" "$(stacks move.folded leaf_one)" "main;run;mover;leaf_one"
 is "move: after" "$(stacks move.folded leaf_two)" "main;run;mover;leaf_two"
 "$NSPROF" symbolize -q --srcline rows.data >lines.folded
 like "rows: the lines of the calls" "$(<lines.folded)" ';run \(jitdump.c:[0-9]+\);outer_fn \(outer.jit:42\);native_mid \(jitdump.c:[0-9]+\);inner_fn \(inner.jit:7\);leaf_one \('
-# An interrupt may come where a function begins: of callers alone.
+# An interrupt may hit the start of a function, so only check callers.
 unlike "rows: and no others" "$(grep -v ';entry_SYSCALL\|;asm_' lines.folded)" '(outer|inner)_fn( \((outer.jit:(1|99)|inner.jit:(1|99))\))?;'
 unlike "rows: only when asked for" "$(<rows.folded)" 'jit:'
 like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats.folded)" \
@@ -49,7 +49,7 @@ like "nested: the reason" "$("$NSPROF" symbolize --stats nested.data 2>&1 >stats
 like "where names came from" "$("$NSPROF" symbolize --stats rows.data 2>&1 >stats.folded)" ' [2-9] +jitdump'
 like "info counts it" "$("$NSPROF" info rows.data)" '1 jitdumps?($|[^a-z])|jitdumps +1|jitdumps: 1'
 
-# V8: of each function the lines that its source has.
+# V8: each function has lines from its own source.
 if command -v node >/dev/null && node --perf-prof -e 0 2>/dev/null; then
 	cat >work.js <<-'EOF'
 	function heavy(n) {
@@ -82,7 +82,7 @@ if command -v node >/dev/null && node --perf-prof -e 0 2>/dev/null; then
 	check "node: lines of heavy, $in samples ($none without)" test "$in" -ge 100
 	is "node: none of another function" "$out" 0
 	check "node: most have one" test $((9 * none)) -le "$in"
-	# The loop is where its time goes.
+	# The loop takes most of its time.
 	read -r loop all < <(awk '{ n = $NF } match($0, /;JS:[*^~+]heavy [^;]* \(work.js:[0-9]+\) [0-9]+$/) {
 		f = substr($0, RSTART, RLENGTH); sub(/.*js:/, "", f); all += n; if (f + 0 == 3 || f + 0 == 4) loop += n } END { print loop + 0, all + 0 }' node.folded)
 	check "node: its loop, $loop of $all" test $((10 * loop)) -ge $((9 * all)) -a "$all" -ge 100
@@ -92,7 +92,7 @@ else
 	skip "node: lines" "needs node with --perf-prof"
 fi
 
-# Each file of a row of them has what its own addresses need.
+# Each of several files has the data for its own addresses.
 "$NSPROF" record -q -e cpu-clock -F 999 --switch-output=1s -o row.data -- "$JIT" reuse 3 "$T"
 seen=
 for f in row.data.*; do
@@ -101,13 +101,13 @@ for f in row.data.*; do
 done
 is "a row of files: names and times" "$(tr ' ' '\n' <<<"$seen" | sort -u | tr '\n' ' ')" " main;run;f;leaf_one main;run;g2;leaf_two "
 
-# A recording without its rows, since the recorder was killed: the living process is asked.
+# A recording without rows, because the recorder was killed: names come from the living process.
 "$JIT" rows 30 "$T" &
 pid=$!
 wait_for "grep -q 'jit-$pid.dump' /proc/$pid/maps" 10
 "$NSPROF" record -q -e cpu-clock -F 999 -o cut.data -p $pid 2>rec.err &
 rec=$!
-# What is written is whole blocks; the first is due after half a second.
+# The recorder writes whole blocks; the first is due after half a second.
 wait_for '[ "$(stat -c %s cut.data 2>/dev/null || echo 0)" -gt 4096 ]' 20
 kill -KILL $rec
 wait $rec 2>/dev/null

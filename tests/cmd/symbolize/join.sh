@@ -9,8 +9,9 @@ need_root
 P=$BUILD/tests/targets/dive
 "$P" --chains >"$T/chains"
 
-# Folded lines of FILE against MODE's chains. Each stack with a leaf of the program's is one of them from main on (the
-# kernel's frames may follow), or is marked and the inner end of one. Prints how many are whole, and how many are marked.
+# against FILE MODE: compare folded lines with MODE's chains. Each stack with a leaf of the program
+# is one of them from main on (kernel frames may follow), or is marked and is the inner end of one.
+# Prints how many are whole, and how many are marked.
 against() {
 	awk -v mode="$2" 'NR == FNR { if ($1 == mode) { n = split($2, f, ";"); chain[f[n]] = $2 } next }
 	{
@@ -44,12 +45,13 @@ for mode in one two; do
 	done
 done
 
-# Seven of nine leaves are deeper than the copy. A whole one is seen on each way down, and the next ones overlap it.
+# Seven of nine leaves are deeper than the copy. A whole stack is seen on each way down, and the
+# next ones overlap it.
 read -r whole marked < <(against "$T/one.folded" one | tail -n 1)
 joined=$(awk '/%  complete, outer frames joined/ { print $1 }' "$T/one.stats")
 check "one: whole stacks are mostly joined ones" test "$((2 * ${joined:-0}))" -gt "$whole"
 check "one: few are left ($marked of $((whole + marked)))" test "$((10 * marked))" -lt "$whole"
-# Frames that were not in the copy say so, and only these.
+# Only frames that were not in the copy are marked as joined.
 "$NSPROF" symbolize -q --no-inline --annotate "$T/one" >"$T/annotated"
 tagged=$(awk '/;main_\[joined\];/ { n += $NF } END { print n + 0 }' "$T/annotated")
 is "one: so many stacks have a joined main" "$tagged" "$joined"

@@ -33,13 +33,14 @@ done
 is "lines, compressed debug info, 5 threads" "$("$LOOKUP" --threads 5 --lines packed <addresses | cksum)" "$(cksum <lines)"
 is "lines without inlined functions, 5 threads" "$("$LOOKUP" --threads 5 --lines --no-inline many <addresses | cksum)" \
 	"$("$LOOKUP" --threads 1 --lines --no-inline many <addresses | cksum)"
-# The older form of compression, and a size in it that nobody has memory for.
+# The older form of compression, and a size in it that exceeds any memory.
 objcopy --compress-debug-sections=zlib-gnu many older
 is "lines, zlib-gnu, 5 threads" "$("$LOOKUP" --threads 5 --lines older <addresses | cksum)" "$(cksum <lines)"
 printf 'ZLIB\0\0\0\0\300\0\0\0' >huge
 objcopy -R .debug_str --add-section .zdebug_str=huge many refused
 like "zlib-gnu: 3 GiB are refused" "$("$BUILD/tests/tools/lookup" refused <addresses 2>&1 >/dev/null)" 'more than 2 GiB of debug info'
-# Compressed sections as large as the header says, and nobody has memory for what the file has not.
+# The headers of compressed sections claim large sizes: memory is only used for data that the file
+# has.
 python3 - packed claims <<'END'
 import struct, sys
 raw = bytearray(open(sys.argv[1], 'rb').read())
@@ -55,12 +56,13 @@ import resource, subprocess, sys
 subprocess.run([sys.argv[1], "claims"], stdin=open("addresses"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)' "$LOOKUP")
 check "compressed sections of 150 MiB that are not there: $most MiB of memory, below 100" [ "$most" -gt 0 -a "$most" -lt 100 ]
-# Without .debug_aranges, as clang writes it.
+# Without .debug_aranges, as in clang's output.
 objcopy -R .debug_aranges many bare
 is "without .debug_aranges, 5 threads" "$("$LOOKUP" --threads 5 bare <addresses | cksum)" "$(cksum <one)"
 
-# The function itself is left out: its name is the symbol's, "f.isra.0", where debug info says "f". Of two
-# constructors inlined at one place (C1, C2) only the debug info's choice counts, and that is compared.
+# The function itself is left out: its name comes from the symbol, "f.isra.0", while debug info has
+# "f". Two constructors inlined at one place (C1, C2) are one choice of the debug info, and that is
+# compared.
 cat >compare.py <<'END'
 import sys
 ours = [b[:-1] for b in (x.split('\n') for x in open(sys.argv[1]).read().split('\n\n')) if b != ['']]
@@ -88,7 +90,8 @@ if command -v addr2line >/dev/null; then
 else
 	skip "addr2line finds the same inlined functions" "no addr2line"
 fi
-# Of a function that several objects have, the linker keeps the first one's code, and lets the debug info of all point to it.
+# If several objects have a function, the linker keeps the first one's code, and makes all of their
+# debug info point to it.
 cat >same.cc <<'END'
 #define CAT(a, b) a##b
 #define NAME(a, b) CAT(a, b)
@@ -106,7 +109,7 @@ if for u in one two three; do g++ -O2 -g -DUNIT=$u -c -o $u.o same.cc || break; 
 else
 	fail "same.cc compiles" "$(cat err)"
 fi
-# On ARM "$x" marks where code begins; on x86-64 it is a name like others.
+# On ARM "$x" marks the start of code; on x86-64 it is a normal name.
 cat >dollar.c <<'END'
 int x(int) __asm__("$x"), d(int) __asm__("$d.foo");
 int x(int n) { return n * 3; }

@@ -22,7 +22,7 @@ oracle() {
 	tap_note "$(cat "$T/check.out")"
 }
 
-# With its debug info in a file of its own, which has to be found.
+# With its debug info in a separate file, which has to be found.
 has_debug() {
 	local id
 	id=$(readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p')
@@ -46,7 +46,8 @@ else
 	skip "names and lines of python3" "its debug file is not installed (Debian: python3-dbg)"
 fi
 
-# A library of units that were compiled from headers with different settings: functions that several of them describe.
+# A library of units compiled from headers with different settings: several of them describe the
+# same functions.
 stdcxx=$(ls /usr/lib/*/debug/libstdc++.so.6 2>/dev/null | head -n 1)
 if [ -n "$stdcxx" ]; then
 	oracle "libstdc++" "$stdcxx"
@@ -54,7 +55,7 @@ else
 	skip "names and lines of libstdc++" "its debug build is not installed (Debian: libstdc++6-12-dbg)"
 fi
 
-# Templates, lambdas, exceptions, and units that were optimized as one.
+# Templates, lambdas, exceptions, and units that were optimized together.
 if command -v g++ >/dev/null; then
 	cat >"$T/big.cc" <<-'END'
 		#include <algorithm>

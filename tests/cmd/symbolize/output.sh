@@ -6,7 +6,8 @@
 DEEP=$BUILD/tests/targets/deep
 [ -x "$DEEP" ] || skip_all "test programs are not built: make test-targets"
 cd "$T" || exit 1
-# Some 500 frames of 20 characters and more in each stack, for a second of CPU time: then a signal ends it.
+# Some 500 frames of at least 20 characters per stack, for a second of CPU time: then a signal ends
+# it.
 # shellcheck disable=SC2016
 (ulimit -c 0; "$NSPROF" record -q -o data -e cpu-clock:u -F 4999 --call-graph dwarf,65528 -- sh -c 'ulimit -S -t 1; exec "$0" 1000 1000' "$DEEP") 2>err
 [ -s data ] || skip_all "cannot record here: $(cat err)"
@@ -26,7 +27,7 @@ folded >>two
 check "and what was in the file" cmp <(echo before; cat one) two
 check "a pipe has" cmp one <(folded)
 is "closed early" "$(folded 2>err | head -c 18000000 | cmp -n 18000000 one - && echo "${PIPESTATUS[0]} $(cat err)")" "141 "
-# A shell that ignores a signal makes its children ignore it.
+# The children of a shell that ignores a signal ignore it, too.
 (trap '' PIPE; folded 2>err; echo $? >status) | head -c 18000000 >/dev/null
 is "where that is no signal: status" "$(cat status)" 1
 is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard output': Broken pipe"
@@ -34,7 +35,8 @@ folded >/dev/full 2>err
 is "a full device: status" $? 1
 is "and one line" "$(cat err)" "nsprof symbolize: error: cannot write 'standard output': No space left on device"
 
-# Names of what is open already: behind what was written, which stays, and what comes after stays as well.
+# Names of open files: output goes after the earlier output, which stays, and later output stays as
+# well.
 { echo before; "$NSPROF" symbolize -q --no-cache -o /dev/stdout data; echo after; } >two
 check "/dev/stdout" cmp <(echo before; cat one; echo after) two
 echo before >two
@@ -49,7 +51,7 @@ for name in /dev/stdout /proc/self/fd/1; do
 	"$NSPROF" record -q --switch-output -o $name -- true >>two 2>err
 	is "record, $name is no place for many files" "$? $(cut -d: -f3 err)" "129  --switch-output writes more than one file, but '$name' is not a regular file"
 done
-# A file in /dev is one like others, though most of what is there is none.
+# This file in /dev is a regular file, unlike most others there.
 if [ -d /dev/shm ] && shm=$(mktemp -d /dev/shm/nsprof-test.XXXXXX); then
 	later 'rm -rf "$shm"'
 	cat one one >"$shm/x"

@@ -12,7 +12,7 @@ fi
 JIT=$BUILD/tests/targets/jitloop
 [ -x "$JIT" ] || skip_all "$JIT is not built (make test-targets)"
 
-# jitted FOLDED: the frames that run_jit() calls, with the thread's name before them.
+# jitted FOLDED: the frames called by run_jit(), with the thread's name before them.
 jitted() {
 	sed -n 's/^\([^;]*\);.*;run_jit;\([][a-z_]*_\[j\]\)[; ].*/\1 \2/p' "$1" | sort -u | tr '\n' ' '
 }
@@ -40,7 +40,8 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a map below another root" "needs root for chroot(2)"
 fi
-# The second program writes its map within a millisecond: before 6.13 (multigrain times) a file may look older than that.
+# The second program writes its map within a millisecond. Before 6.13 (multigrain times) a file may
+# look older than that.
 renamed='^after renamed_\[j\] before (\[jit\]|jitted)_\[j\] $'
 fine=$(uname -r | awk -F '[.-]' '{ print ($1 * 1000 + $2 >= 6013) }')
 if [ "$fine" = 1 ]; then
@@ -49,7 +50,7 @@ else
 	skip "the maps of both programs, of one name" "times of files are coarse here"
 fi
 
-# A /tmp that is mounted after the first samples were taken below its root, and a map in it that is written at exit.
+# A /tmp that is mounted after the first samples below its root, with a map that is written at exit.
 if unshare -m -p --fork --mount-proc true 2>/dev/null; then
 	"$NSPROF" record -q -e cpu-clock -F 999 -o end.data -- unshare -m -p --fork --mount-proc --propagation private sh -c \
 		'mount --bind "$0" /mnt && /mnt/spin 0.3 && mount -t tmpfs tmpfs /tmp && exec /mnt/jitloop 1 jitted end before' \
@@ -61,7 +62,8 @@ else
 	skip "a /tmp mounted late" "cannot make namespaces here"
 fi
 
-# Processes of one number in their namespaces that come one after the other, as when a container starts again at once.
+# Processes with the same pid in their namespaces that follow each other, as when a container
+# restarts at once.
 if unshare -m -p --fork true 2>/dev/null; then
 	"$NSPROF" record -q -e cpu-clock -F 999 -o lives.data -- unshare -m --propagation private sh -c \
 		'mount --bind "$0" /mnt && mount -t tmpfs tmpfs /tmp && exec /mnt/jitloop 1.2 jitted lives' "$BUILD/tests/targets" >/dev/null
@@ -73,9 +75,11 @@ else
 	skip "three lives" "cannot make namespaces here"
 fi
 
-# Execs as above while the process lives, from recordings without rows, since the recorder was killed.
+# Execs as above while the process lives, from recordings without rows, because the recorder was
+# killed.
 size() { stat -c %s live.data 2>/dev/null || echo 0; }
-# killed MODE: records the program and kills the recorder when the second one has run for a while. live.folded is its stacks.
+# killed MODE: record the program, and kill the recorder once the second program has run for a
+# while. Writes its stacks to live.folded.
 killed() {
 	rm -f live.data
 	"$JIT" 20 jitted "$1" before &
@@ -84,7 +88,7 @@ killed() {
 	"$NSPROF" record -q -e cpu-clock -F 999 -o live.data -p $pid &
 	rec=$!
 	wait_for "[ \"\$(cat /proc/$pid/comm)\" = after ]" 30
-	# Whole blocks are written, one each half second.
+	# The recorder writes whole blocks, one per half second.
 	for _ in 1 2 3; do
 		was=$(size)
 		wait_for '[ "$(size)" -gt "$was" ]' 20
@@ -99,24 +103,25 @@ killed() {
 killed exec
 like "alive: the map of the program before an exec" "$(jitted live.folded)" '^after \[jit\]_\[j\] before '
 if [ "$fine" = 1 ]; then
-	# What is in the file now is the second program's, and the addresses are the same.
+	# The file now contains the second program's map, and the addresses are the same.
 	killed remap
 	like "alive: the maps of both programs" "$(jitted live.folded)" "$renamed"
 else
 	skip "alive: the maps of both programs" "times of files are coarse here"
 fi
 
-# ---- maps as no JIT should write them: read by the recorder, and once more while the process lives ----
+# ---- odd maps that no JIT should write: read by the recorder, and again while the process lives
+# ----
 "$JIT" 120 unused nomap hand &
 pid=$!
 later "kill $pid"
-# Its only memory that is both writable and code.
+# Its only memory that is both writable and executable.
 wait_for "grep -q rwxp /proc/$pid/maps" 10
 at=$(sed -n 's/^\([0-9a-f]*\)-.* rwxp .*/\1/p' /proc/$pid/maps | head -n 1)
 plus() { printf '%x' $((0x$at + $1)); }
 map=/tmp/perf-$pid.map
 later "rm -f $map"
-# map_case WHAT WANT: with $map as it is; WANT is the frame in its memory.
+# map_case WHAT WANT: with $map as it is, the frame in its memory is WANT.
 map_case() {
 	check "$1: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
 	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >live.folded
@@ -125,13 +130,14 @@ map_case() {
 	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >rows.folded
 	is "$1: from the recording" "$(frames rows.folded)" "$2"
 }
-# What run_jit calls, but for its clock; its own samples have nothing behind it.
+# frames: the frames that run_jit calls, except its clock; samples of run_jit itself have nothing
+# after it.
 frames() { sed -n '/;run_jit;now[; ]/d; s/.*;run_jit;\(.*\) [0-9]*$/\1/p' "$1" | sort -u | tr '\n' '|' | sed 's/|$//'; }
 echo "$at 100 one" >$map
 map_case "a plain map" one
 printf '%s\n' "$at 100 old" "$at 80 older" "$(plus -16) 40 newest" "$(plus 64) 10 behind" >$map
 map_case "overlapping entries: the last one" newest
-# Within the instruction at 9: which one of the loop the samples stand at depends on the CPU.
+# Within the instruction at 9: which instruction of the loop has the samples depends on the CPU.
 printf '%s\n' "$at 100 sized" "$at 0 stub" "$(plus 10) 0 stub" >$map
 map_case "entries of size 0 hold a byte at most" sized
 printf '0X%s\t0x100   x y\n' "${at^^}" >$map
@@ -152,7 +158,8 @@ long="LFoo;::bar $(head -c 6000 /dev/zero | tr '\0' x)"
 { echo "$at 100 early"; echo "$at 100 $long"; } >$map
 map_case "a name of 6,000 bytes, with a semicolon" "${long/;/:}"
 { echo "$at 100 early"; printf '%s 100 ' "$at"; head -c 300000 /dev/zero | tr '\0' y; echo; } >$map
-# It is no name; what is in front of it counts, or it alone is cut to what a frame may have.
+# The long line is not a name. The entry before it counts, or this one is cut to the maximum length
+# of a frame.
 check "a line of 300,000 bytes: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
 check "a line of 300,000 bytes: symbolized" timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data
 rm -f $map
@@ -169,7 +176,8 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a map of another user" "needs root"
 fi
-# It grows while it is recorded: what was not there at the first samples is known in the end.
+# The map grows during the recording: entries that were missing at the first samples are known at
+# the end.
 echo "$(plus 4096) 100 other" >$map
 rm -f hand.data
 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 1.5 &

@@ -37,7 +37,7 @@ like "the kernel's are marked" "$(cat p)" '^F	[^	]*	\[kernel.kallsyms\]	k	0	kall
 profile --srcline >lines
 like "with --srcline they have lines" "$(cat lines)" '^F	[^	(]*	[^	]*/spin	u	0	symtab	spin\.c:[0-9]+$'
 
-# Whose and when: the same samples as filters let through.
+# Processes and times: the same samples as with filters.
 block=$(awk -F'\t' '$1 == "B" { print $2 }' p)
 check "blocks are 10 ms or more" [ "$block" -ge 10000000 ]
 tid=$(awk -F'\t' '$1 == "T" && $4 == "spin" && $7 != $6 { print $7; exit }' p)
@@ -46,7 +46,8 @@ is "by thread" "$(awk -F'\t' -v t="$tid" '$1 == "T" { tid[++n] = $7 } $1 == "C" 
 is "and by time" "$(awk -F'\t' -v w="$block" '$1 == "C" && $4 * w >= 100000000 && $4 * w < 300000000 { s += $5 } END { print s }' p)" \
 	"$("$NSPROF" symbolize -q --filter time=0.1-0.3 rec | awk '{ s += $NF } END { print s }')"
 
-# A saved profile filters as the recording does; times go by blocks, and these are multiples of one.
+# A saved profile filters like the recording. Times are rounded to blocks, and these are multiples
+# of a block.
 same() { # FILTER...
 	local f=()
 	for c; do f+=(--filter "$c"); done
@@ -60,7 +61,7 @@ same tid="$tid"
 same "comm=s*" "comm=nothing" time=-"$end"
 like "it says by which steps" "$("$NSPROF" report --filter time=-1 p 2>&1 >/dev/null)" 'time= on a saved profile selects whole blocks of [0-9.]+ s'
 same "container=*" time="$end"-
-# One digit that is another one, or a name: nothing that is wrong is shown without a word.
+# One digit is changed, or a name: altered data is never shown without a warning.
 like "a saved profile has a checksum" "$(tail -n 1 p)" $'^E\t[0-9]+\t[0-9a-f]{8}$'
 sed $'/^C\t/{s/\t1\t/\t2\t/;}; s/app_leaf/app_lead/' p >altered
 check "with damage in it" cmp -s <(wc -lc <p) <(wc -lc <altered)
@@ -68,13 +69,13 @@ check_rc "which does not show but by the checksum" 1 "$NSPROF" report altered
 like "and that is said" "$(cat "$T/check.err")" "warning: 'altered' is damaged or was edited: its checksum differs from the one in its last line"
 check_rc "with no checksum there is nothing to say" 0 "$NSPROF" report <(sed $'/^E/s/\t[^\t]*$//' altered)
 check_rc "nothing left" 1 "$NSPROF" report -q --filter comm=nothing p
-# What it was saved with can still be left out.
+# Details that it was saved with can still be left out.
 table() { "$NSPROF" report -q --limit 0 --percent-limit 0 --csv --sort comm,tid,pid,dso,symbol "$@"; }
 is "report --no-inline of a saved profile" "$(table --no-inline p)" "$(table plain)"
 "$NSPROF" symbolize -q rec >text
 check_rc "not of folded text" 1 "$NSPROF" report -q --filter comm=spin text
 
-# By where samples were: the innermost function of a stack, and its file.
+# By the place of samples: the innermost function of a stack, and its file.
 in_function() { awk -v name="$1" '{ n = $NF; sub(/ [0-9]+$/, ""); k = split($0, f, ";"); if (f[k] ~ name) s += n } END { print s + 0 }' text; }
 events() { "$NSPROF" report -q --stats "$@" | awk '/SAMPLE events:/ { print $NF; exit }'; }
 n=$(in_function '^app_leaf$')

@@ -12,7 +12,7 @@ fi
 TARGETS=$BUILD/tests/targets
 [ -x "$TARGETS/jitloop" ] || skip_all "$TARGETS/jitloop is not built (make test-targets)"
 
-# stats NAME COMMAND...: record it, and print what --stats says.
+# stats NAME COMMAND...: record it, and print the output of --stats.
 stats() {
 	local name=$1
 	shift
@@ -40,7 +40,7 @@ node_exporter|if it can, have it write /tmp/perf-PID.map or a jitdump: nsprof-sy
 phpmyadmin|if it can, have it write /tmp/perf-PID.map or a jitdump: nsprof-symbolize(1), JIT CODE
 END
 
-# The program's own name proves nothing of a runtime in a library.
+# A runtime in a library is not recognized by the program's name.
 cp "$TARGETS/libspin.so" libjvm.so
 cp "$TARGETS/jitloop" server
 like "a Java machine in a program of another name" "$(LD_PRELOAD=$T/libjvm.so stats embed ./server 0.2 x nomap)" \
@@ -51,7 +51,7 @@ like "OpenJ9, whose libjvm.so and java have HotSpot's names" "$got" "\[jit\] of 
 unlike "OpenJ9: it has no Compiler.perfmap" "$got" "jcmd"
 like "what was forked from it" "$(LD_PRELOAD=$T/libjvm.so stats embedfork sh -c './server 0.2 x nomap; true')" "jcmd PID Compiler.perfmap"
 
-# ---- code in no form that ELF tools know
+# ---- code in a form that ELF tools do not know
 if command -v python3 >/dev/null; then
 	head -c 8192 /dev/zero >image.core
 	cat >core.py <<'PY'
@@ -74,7 +74,7 @@ else
 	skip "a file of another form" "needs the command python3"
 fi
 
-# ---- a jitdump whose end is still in the program's buffer
+# ---- a jitdump with its end still in the program's buffer
 "$TARGETS/jitdump" late 20 "$T" &
 pid=$!
 wait_for '[ -s jit-$pid.dump ]' 10

@@ -9,11 +9,12 @@ RENAMES=$BUILD/tests/targets/renames
 
 sums() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); split($0, f, ";"); s[f[1]] += n } END { for (k in s) print k, s[k] }' "$1" | LC_ALL=C sort; }
 
-# all_outputs WHAT DATA: of a recording of PARENT and CHILD. What belongs to whom is told by script, sample by sample.
+# all_outputs WHAT DATA: check a recording of PARENT and CHILD. script shows, sample by sample,
+# which process has which.
 all_outputs() {
 	local what=$1 data=$2
 	"$NSPROF" script -q --no-inline -F comm,pid,tid,time "$data" >"$T/script"
-	# "comm pid/tid time:", with the comm's blanks as underscores.
+	# "comm pid/tid time:", with blanks in comm replaced by underscores.
 	awk 'NF { split($2, n, "/"); print n[1], n[2], $1 }' "$T/script" | sort | uniq -c | awk '{ print $2, $3, $4, $1 }' >"$T/threads"
 	awk -v p="$PARENT" -v c="$CHILD" '$1 == p || $1 == c' "$T/threads" >"$T/ours"
 	is "$what: threads have their own names" "$(awk -v p="$PARENT" '$1 == p && $4 > 10 { print $3 }' "$T/ours" | sort | paste -sd ' ')" \
@@ -58,7 +59,7 @@ True $((parent + child))"
 		"$(printf '%s\n' "main-after $PARENT $parent" "zygote-child $CHILD $child" | sort)"
 }
 
-# From its exec on: what runs before is another process of that number.
+# From its exec on: what runs before counts as another process with that pid.
 "$NSPROF" record -q -e cpu-clock -F 499 -o "$T/data" -- "$RENAMES" 0.4 >"$T/out" 2>"$T/err"
 read -r CHILD <"$T/out"
 PARENT=$("$NSPROF" script -q --no-inline -F comm,pid "$T/data" | awk '$1 == "main-after" { print $2; exit }')

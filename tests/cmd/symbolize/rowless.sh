@@ -34,7 +34,7 @@ while time.time() < end:
 	json.loads(json.dumps(d))
 END
 
-# alike NAME SCRIPT MIN: of its stacks at least MIN per cent are the true ones, frame for frame.
+# alike NAME SCRIPT MIN: at least MIN per cent of its stacks equal the true ones, frame for frame.
 alike() {
 	local all
 	read -ra all < <(python3 "$TOP/tests/tools/same_stacks.py" truth "$2" 2>err)
@@ -44,7 +44,7 @@ alike() {
 		'BEGIN { exit 100 * same < min * (same + other) }'
 }
 
-# A caller that was searched for counts as any other.
+# A caller found by searching counts like any other.
 shown() { "$NSPROF" script -q --no-inline program.data | grep -v ' \[scanned\] '; }
 # program FILE MIN ARGUMENT...
 program() {
@@ -70,8 +70,8 @@ program /bin/bash 99.8 loop.sh
 program /usr/bin/mawk 99.8 -f loop.awk
 program /usr/bin/python3 99.8 loop.py
 
-# Static, and built without rows: there is no truth to hold it against, but it is the same whether its code is there or only what the
-# recorder made of it.
+# Static, and built without rows: there is no truth to compare with. But the result must be the same
+# with its code and with only the recorder's data about that code.
 if [ -x /bin/busybox ]; then
 	cat >loop.ash <<'END'
 i=0

@@ -63,7 +63,8 @@ else
 	skip "the real stackcollapse-perf.pl" "it is not installed"
 fi
 
-# The real speedscope, in a browser: what it has of the text it says itself. It merges samples of the same stack.
+# The real speedscope, in a browser: it exports what it has read. It merges samples with the same
+# stack.
 if find_speedscope; then
 	cp "$T/script" "$T/script.linux-perf.txt"
 	through_speedscope "$T/script.linux-perf.txt" "$T/exported"
@@ -76,12 +77,12 @@ else
 fi
 
 # ---- the stacks are those of symbolize ----
-# By the same few lines of awk that fold perf's own text.
+# The same few lines of awk that fold perf's own text.
 awk -f "$TOP/tests/bench/fold-perf.awk" "$T/script" | grep '^it_is' | sort >"$T/from-script"
 "$NSPROF" symbolize -q "$T/data" | grep '^it is' | sed 's/^it is (new)/it_is_(new)/' | sort >"$T/from-folded"
 check "the stacks of symbolize" cmp "$T/from-script" "$T/from-folded"
 
-# ---- of the event a part only: each text that names it says so ----
+# ---- an event restricted to user space: each text with its name shows that ----
 "$NSPROF" record -q -e cpu-clock:u -F 499 --call-graph fp -o "$T/user" -- "$BUILD/tests/targets/spin" 0.3
 is "-F event: with its modifier, as perf has it" "$("$NSPROF" script -q -F event "$T/user" | grep -o '^cpu-clock.*' | sort -u)" "cpu-clock:u: "
 like "report's head" "$("$NSPROF" report -q --header-only "$T/user")" '^# event cpu-clock:u, 499 Hz, command; '
@@ -108,7 +109,7 @@ like "and who has it" "$(cat "$T/err")" '^nsprof symbolize: error: --ns .*nsprof
 like "help is script's own" "$("$NSPROF" script --help)" '^usage: nsprof script '
 like "and so is its name in messages" "$("$NSPROF" script "$T/nothing" 2>&1)" "^nsprof script: error: cannot open '.*/nothing'"
 
-# ---- what another program does for one carries the name of the one that was called ----
+# ---- messages of a program that runs for another one carry the called one's name ----
 head -c 3000 "$T/data" >"$T/cut"
 for c in report info "symbolize" "script" "diff $T/data"; do
 	# shellcheck disable=SC2086

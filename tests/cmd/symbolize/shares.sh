@@ -22,14 +22,14 @@ same() {
 	check "$name: $*: there are stacks" test -s "$T/all"
 }
 
-# made FILE SAMPLES: $T/short made that long
+# made FILE SAMPLES: make FILE from $T/short, repeated to SAMPLES
 made() {
 	local n
 	n=$("$NSPROF" info --json "$T/short" | jq .samples)
 	"$RECODE" "$T/short" "$1" $(($2 / n + 1)) >"$T/out" 2>"$T/err"
 }
 
-# long NAME SAMPLES COMMAND...: a second of it, made SAMPLES long
+# long NAME SAMPLES COMMAND...: record it for a second, and repeat that to SAMPLES
 long() {
 	local name=$1 want=$2
 	shift 2
@@ -46,11 +46,11 @@ long() {
 
 long "C++, deep stacks" 160000 "$TARGETS/deep" 100000 60
 is "a pipe" "$("$NSPROF" symbolize -q - <"$T/long" | cksum)" "$("$NSPROF" symbolize -q "$T/long" | cksum)"
-# Cut, and damaged where the second stretch begins: what is left is the same.
+# Cut, and damaged where the second stretch begins: the rest is the same.
 head -c $(($(stat -c %s "$T/long") * 3 / 4)) "$T/long" >"$T/cut"
 printf 'ruin' | dd of="$T/cut" bs=1 seek=$(($(stat -c %s "$T/long") / 2)) conv=notrunc status=none
 same "cut and damaged" "$T/cut" --stats
-# In the last block of samples: the first one is the one that all others hang on, and where it ends in the file is not the same each time.
+# In the last block of samples: all others depend on the first one, and its end in the file varies.
 read -r blocks at < <(python3 -B "$TOP/tests/tools/read_recording.py" --blocks "$T/some" | sed 's/[a-z]*=//g' |
 	awk '$3 == 2 { n++; at = $2 + int($5 / 2) } END { print n + 0, at }')
 check "a part: more blocks than the first" test "$blocks" -gt 1

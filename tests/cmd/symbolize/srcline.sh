@@ -5,8 +5,8 @@
 . "$(dirname "$0")/../../lib.sh"
 need_cmd gcc objdump nm strip
 cd "$T" || exit 1
-# leaf() never returns and the compiler knows: the call is the last instruction of its caller, what it would
-# return to is the first byte behind it, where another function stands.
+# leaf() never returns, and the compiler knows that. The call is the last instruction of its caller,
+# so the return address is the first byte after it, where another function begins.
 cat >last.c <<'END'
 #include <stdlib.h>
 #include <time.h>
@@ -42,7 +42,7 @@ int main(int argc, char **argv)
 END
 gcc -O2 -g -fno-reorder-functions -fno-toplevel-reorder -o last last.c || skip_all "gcc cannot build it"
 line() { grep -n "/\* $1 \*/" last.c | cut -d: -f1; }
-# Where the call returns to, and where caller() ends.
+# The return address of the call, and the end of caller().
 ra=$(objdump -d --no-show-raw-insn last | awk '/<caller>:/ { in_it = 1 } in_it && /call.*<leaf>/ { getline; print $1; exit }')
 end=$(nm -S last | awk '$4 == "caller" { print $1, $2 }' | while read -r a n; do printf '%x:' $((0x$a + 0x$n)); done)
 is "caller() ends with its call" "$ra" "$end"
@@ -56,7 +56,7 @@ like "--no-inline: functions stand at the line of the call that was inlined" "$(
 	"main \(last.c:$(line MAIN)\);caller \(last.c:$(line CALLER)\);leaf \(last.c:$(line SPIN)\) [0-9]+$"
 "$NSPROF" symbolize --by none >out
 like "without it none" "$(cat out)" 'main;caller;wrap;leaf;spin [0-9]+$'
-# The C library has no debug info here, or has lines: never a bracket without both.
+# The C library has no debug info here, or has lines: brackets never appear without both.
 "$NSPROF" symbolize --srcline --by none >out
 unlike "a name has a line or none" "$(cat out)" '\((:|\?\?|[^;:)]*:0\))'
 strip -g -o bare last

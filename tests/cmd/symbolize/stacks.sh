@@ -8,9 +8,12 @@
 need_root
 TARGETS=$BUILD/tests/targets
 
-# whole FILE [MIN [GONE]]: the share of samples with a complete user stack, in --stats' text; of those that have one, and whose
-# stack is the copied one: Go's signal handlers (preemption) always interrupt another. A stack pointer that has just come
-# to a page which is not there yet leaves nothing to copy, as in the first millisecond of a program: on a loaded machine
+# whole FILE [MIN [GONE]]: at least MIN per cent of the samples have a complete user stack, by
+# --stats' text in FILE. Only samples with a copy of the interrupted stack count: Go's signal
+# handlers (preemption) always interrupt another stack. If the stack pointer has just moved to a
+# page that does not exist yet, there is nothing to copy, as in the first millisecond of a program.
+# On a loaded machine that is a large part of a short program. At most GONE per cent (default 1) may
+# be without a copy for that.
 # that is not long before its end. At most GONE per cent of such, 1 if not said.
 whole() {
 	awk -v min="${2:-99.5}" -v most="${3:-1}" '/^samples:/ { all = $2 + 0 } /%  complete$/ { ok = $1 } /%  no user stack$/ { none += $1 }
@@ -23,7 +26,8 @@ whole() {
 		}' "$1"
 }
 
-# Samples of FILE whose stack holds the frames of CHAIN in a row, in per cent of all with its last frame.
+# holds FILE CHAIN [MIN]: at least MIN per cent of the samples with CHAIN's last frame hold all its
+# frames in a row.
 holds() {
 	awk -v want="$2" -v min="${3:-90}" 'BEGIN { n = split(want, w, ";"); leaf = w[n] }
 	{
@@ -34,14 +38,16 @@ holds() {
 	END { printf "# %d of %d hold %s\n", hit, total, want; exit !(total > 0 && 100 * hit >= min * total) }' "$1"
 }
 
-# NAME's stacks without the program and musl's library; names of C come from .symtab in both cases, or from nowhere.
+# without_files NAME: its stacks without the program and musl's library. Names of C come from
+# .symtab in both cases, or are missing.
 without_files() {
 	unshare -m sh -c "mount -t tmpfs none '$TARGETS' && { [ ! -d /usr/lib/x86_64-linux-musl ] ||
 		mount -t tmpfs none /usr/lib/x86_64-linux-musl; } && exec '$NSPROF' symbolize -q --no-inline '$T/$1'" \
 		>"$T/$1.gone" 2>"$T/$1.err"
 }
 
-# case_of NAME CHAIN MIN_WHOLE COMMAND...|-p PID...: record, and hold the result against what was declared.
+# case_of NAME CHAIN MIN_WHOLE COMMAND...|-p PID...: record, and compare the result with the
+# declared chain.
 case_of() {
 	local name=$1 chain=$2 min=$3 u
 	shift 3
@@ -67,21 +73,23 @@ case_of() {
 for mode in signal coroutine planted vfork asm search guess table framed redzone; do
 	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
 done
-# With frame pointers around assembly that has none, %rbp is the caller's.
+# In assembly without frame pointers between code with them, %rbp is the caller's.
 for mode in asm search table framed; do
 	case_of $mode-fp "$("$TARGETS/odd-fp" $mode --chain)" 99.5 "$TARGETS/odd-fp" $mode 0.5
 done
-# The interrupted stack is not in the copy of the handler's: said, and marked.
+# The copy of the handler's stack does not contain the interrupted stack: reported, and marked.
 case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.5
 like "altstack: the reason" "$(cat "$T/altstack.stats")" 'interrupted code is on another stack'
 check "altstack: marked" grep -q '^odd;\[truncated_stack\];.*;odd_handler;odd_burn ' "$T/altstack.folded"
-# Its callers lie behind pages that the kernel finds nothing at.
+# The kernel finds no pages between this frame and its callers.
 case_of hole "" "" "$TARGETS/odd" hole 0.5
 like "hole: the reason" "$(cat "$T/hole.stats")" 'a page of the stack was not in memory'
 check "hole: marked" grep -q "^odd;\\[truncated_stack\\];$("$TARGETS/odd" hole --chain) " "$T/hole.folded"
 check "hole: nothing else is missing" awk '/^odd;\[(broken|truncated)_stack\];/ && !/;odd_hole/ { bad = 1; print "# " $0 } END { exit bad }' "$T/hole.folded"
 check "hole: whole where it is not in the way" grep -q '^odd;_start;.*;main;odd_shallow;odd_burn ' "$T/hole.folded"
-# 1,000 frames of 112 bytes and more: deeper than the copy. Recorded from when it is down there, as stacks of the way down would have the
+# 1,000 frames of at least 112 bytes: deeper than the copy. Recording starts when it is down there,
+# because stacks of the way down would have the outer frames: each program begins with 132 KiB of
+# stack, and these frames take 164.
 # outer frames: each program begins with 132 KiB of stack, and these take 164.
 "$TARGETS/odd" deep 60 &
 deep=$!
@@ -92,7 +100,8 @@ wait $deep 2>/dev/null
 like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'
 check "deep: marked" grep -q '^odd;\[truncated_stack\];odd_deep;.*;odd_burn ' "$T/deep.folded"
 
-# Both compilers at each level, LTO, with and without frame pointers; linked in all ways. One after the other in one recording.
+# Both compilers at each level, LTO, with and without frame pointers, linked in all ways. They run
+# one after the other in one recording.
 compiled=("$TARGETS"/compiled/* "$TARGETS"/spin{-static,-staticpie,-nopie})
 "$NSPROF" record -q -F 1999 -o "$T/compiled" -- sh -c 'for p; do "$p" 0.15 || exit; done' sh "${compiled[@]}" >/dev/null
 "$NSPROF" symbolize -q --no-inline --stats "$T/compiled" >"$T/compiled.folded" 2>"$T/compiled.stats"
@@ -110,8 +119,9 @@ for u in libunwind libdw; do
 	check "compiled: $u gives the same" diff "$T/compiled.folded" "$T/compiled.$u"
 done
 
-# Threads at their first instruction, behind the system call that made them: the function there has no caller. The
-# binaries are there and, for glibc, gone: musl's rows in the recording cannot tell the function to be run from a caller.
+# Threads at their first instruction, after the system call that created them: the function there
+# has no caller. Tested with the binaries and, for glibc, without them: musl's rows in the recording
+# cannot distinguish the thread's function from a caller.
 for p in births births-musl; do
 	if [ ! -x "$TARGETS/$p" ]; then
 		skip $p "musl-gcc is not installed"
@@ -122,7 +132,7 @@ for p in births births-musl; do
 	check "$p: threads that have just begun are whole" awk '/%  (complete|no unwind rows|address outside|end of the stack)/ { all += $1; print "# " $0 }
 		/%  complete$/ { ok = $1 } END { exit !(ok && ok >= 0.995 * all) }' "$T/$p.stats"
 	check "$p: there are such" awk '/^births(-musl)?;[^;]*(;(ret_from_fork|\[kernel\]).*)? [0-9]+$/ { n += $NF } END { print "# " n + 0; exit !n }' "$T/$p.folded"
-	# musl's clone is hidden, and lies behind a memset of no size, which nobody calls here.
+	# musl's clone is hidden, and follows a memset with size 0, which nothing calls here.
 	check "$p: what has no name gets no other function's" awk '/(^[^;]*|;pthread_create);memset[; ]/ { print "# " $0; bad = 1 } END { exit bad }' "$T/$p.folded"
 	for u in libunwind libdw; do
 		"$NSPROF" symbolize -q --no-inline --unwind $u "$T/$p" >"$T/$p.$u"
@@ -143,7 +153,9 @@ for p in spin-musl spin-musl-static; do
 	fi
 done
 
-# Over before the recorder looked at them for the first time, 20 ms of CPU time: its own command, and what that forks. It knows
+# These end before the recorder first looks at them, within 20 ms of CPU time: its own command, and
+# the command's children. The recorder knows where they ran, so it captures their binaries, with or
+# without a build-id.
 # where they ran, so that their binaries are captured, with a build-id or without.
 for p in spin spin-musl spin-musl-static; do
 	if [ ! -x "$TARGETS/$p" ]; then
@@ -172,7 +184,7 @@ for p in spin spin-musl spin-musl-static; do
 	done
 done
 
-# Trampolines on the stack, which is executable for them: what points into it is no return address.
+# Trampolines on the stack, which is executable for them: an address in it is not a return address.
 for p in nested nested-musl; do
 	if [ -x "$TARGETS/$p" ]; then
 		case_of $p "$("$TARGETS/$p" --chain)" 99.5 "$TARGETS/$p" 0.5
@@ -184,9 +196,11 @@ done
 
 # C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
 if [ -x "$TARGETS/throws" ]; then
-	# 0.1 to 0.6 % of it are in the last part of _Unwind_RaiseException(), which puts the registers of the handler's function where its own
-	# caller's were saved, and the handler's address over its own (__builtin_eh_return): no row says so (walk_resumed()). They are told
-	# apart by where they stand; of all others 99.5 % are whole.
+	# 0.1 to 0.6 % of the samples are in the last part of _Unwind_RaiseException(). There it
+	# puts the registers of the handler's function where those of its own caller were saved, and
+	# the handler's address over its own return address (__builtin_eh_return). No row describes
+	# that (walk_resumed()). These samples are recognized by their place; 99.5 % of all others
+	# are whole.
 	case_of throws "$("$TARGETS/throws" --chain)" "" "$TARGETS/throws" 1.5
 	check "throws: stacks are whole" awk '{ n += $NF }
 		/^throws;\[[a-z_]+_stack\];/ { if (/;_Unwind_RaiseException(;\[libgcc_s[^;]*\]|;uw_install_context[^;]*)?( [0-9]+$|;(asm|entry)_)/) leaving += $NF; else bad += $NF }
@@ -209,16 +223,16 @@ if [ -x "$TARGETS/gospin" ]; then
 		case_of $p "main.inner;main.leaf" 99.5 "$TARGETS/$p" 0.5
 		check "$p: from the goroutine's entry" grep -Eq "^$p;runtime.goexit(.abi0)?;main.main.(func|gowrap)1;$chain " "$T/$p.folded"
 		check "$p: and main's" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;main.outer;main.inner;main.leaf " "$T/$p.folded"
-		# The collector works on the threads' own stacks.
+		# The collector runs on the threads' own stacks.
 		case_of $p-gc "main.inner;main.leaf" 99.5 "$TARGETS/$p" --gc 1
 		check "$p: roots are Go's" awk -v p="$p" '{ split($0, f, ";"); if (f[2] !~ /^(runtime\.(goexit|systemstack|mcall|mstart|morestack|rt0_go|sigtramp|clone|nanotime1|sigreturn|gogo|futex)|_start|_dl_|\[|entry_|asm_|ret_from)/) { print "# " $0; bad += $NF } all += $NF }
 			END { exit !(200 * bad <= all) }' "$T/$p-gc.folded"
-		# So is the vdso called. The goroutine's stack lies close above: it is another one nevertheless.
+		# So does the vdso. The goroutine's stack is close above, but is a different one.
 		case_of $p-clock "time.now;__vdso_clock_gettime" 99.5 "$TARGETS/$p" --clock 0.5
 	done
 	like "gospin-stripped: named by .gopclntab" "$(cat "$T/gospin-stripped.stats")" '[1-9][0-9]*  Go.s .gopclntab'
 	for p in cgospin cgospin-stripped cgospin-pie; do
-		# Newer Go exports no functions of C, so that a stripped program has no names for them.
+		# Newer Go exports no C functions, so a stripped program has no names for them.
 		chain="c_outer;c_leaf" names="(_cgo_[^;]*;)?c_outer;c_leaf"
 		readelf -sW "$TARGETS/$p" | grep -q ' c_leaf$' || chain="" names="(\[$p\];){1,2}\[$p\]"
 		case_of $p "$chain" 99.5 "$TARGETS/$p"
@@ -226,7 +240,7 @@ if [ -x "$TARGETS/gospin" ]; then
 		case_of $p-back "main.goLeaf" 99.5 "$TARGETS/$p" back
 		check "$p: C calls Go, on top of its goroutine" grep -Eq "^[^;]*;runtime.goexit(.abi0)?;runtime.main;main.main;(main.main.func[^;]*;)*main._Cfunc_c_back(.abi0)?;runtime.cgocall;runtime.systemstack_switch(.abi0)?;runtime.cgocallback(.abi0)?;.*goBack;main.goLeaf " "$T/$p-back.folded"
 	done
-	# Bytes that say they are another machine's: a table of Go's and no code that can be read.
+	# The header says another machine: there is Go's table, but no readable code.
 	cp "$TARGETS/cgospin-pie" "$T/gomachine"
 	"$NSPROF" record -q -F 999 -o "$T/gomachine.data" -- "$T/gomachine" >/dev/null
 	printf '\267' | dd of="$T/gomachine" bs=1 seek=18 conv=notrunc status=none
@@ -238,7 +252,9 @@ else
 	skip go "go is not installed"
 fi
 
-# Programs that are hardly more than their loading: it begins at the loader's own entry, before any of the program's. Of musl's, with printf's
+# Programs that do little more than load: stacks begin at the loader's own entry, before the
+# program's. With musl, because of printf's frame of 8 KiB, 1 to 3 % have just moved to pages that
+# do not exist yet, depending on the time of a fault. A copy ends there, or earlier.
 # frame of 8 KiB, 1 to 3 % have just come to pages that are not there, by how long a fault takes; a copy ends there, or before.
 for p in spin:_dl_start spin-musl:; do
 	n=${p%%:*} below=${p#*:} entry=_start
@@ -254,8 +270,9 @@ for p in spin:_dl_start spin-musl:; do
 	like "$n: from the loader's entry" "$(cat "$T/load.folded")" "^$n;$entry;${below:-\\[?[^;]*libc}[^ ]* "
 done
 
-# Nothing in it states a row, as in what Free Pascal makes: the recording has rows that were made, and they are not the binary's.
-# Its start-up code is as long as there, or shorter than what is elsewhere; right behind it lie the functions.
+# A program without any rows, like Free Pascal's: the rows in its recording are not the binary's.
+# Its start-up code is as long as Free Pascal's, or shorter than elsewhere, and functions follow
+# right after it.
 cat >"$T/bare.c" <<'END'
 #define NI __attribute__((noinline, noclone))
 static volatile unsigned int sink;
@@ -300,7 +317,7 @@ for nops in 50 0; do
 	check "no rows at all, $nops: the recording's own give the same" diff "$T/bare.cached" <("$NSPROF" symbolize -q --no-inline "$T/bare.data")
 done
 
-# In exit(2) the pc lies behind the system call: on the hlt that stands guard.
+# In exit(2) the pc is after the system call: on the hlt that guards the end.
 printf 'void outer(void) { for (volatile int i = 0; i < 1000; i++); }\n' >"$T/short.c"
 if gcc -O1 -fomit-frame-pointer -fno-asynchronous-unwind-tables -fcf-protection=none -nostdlib -static -no-pie -fno-pic \
 	-Wl,--build-id=none -o "$T/short" "$T/entry.S" "$T/short.c" 2>"$T/short.err"; then
@@ -313,7 +330,8 @@ else
 	skip "start-up code in exit(2)" "gcc cannot link that: $(head -1 "$T/short.err")"
 fi
 
-# Two segments of code with less than a page each, one behind the other in the file: a mapping of either has the other's bytes, too.
+# Two code segments of less than a page, adjacent in the file: the mapping of each also contains the
+# other's bytes.
 cat >"$T/apart.c" <<'END'
 #define NI(name) __attribute__((noinline, noclone, section(name)))
 static volatile unsigned int sink;
@@ -338,7 +356,7 @@ for how in -no-pie -pie; do
 	done
 done
 
-# A file made to keep whoever reads it busy: 4000 segments of one page, and that mapped 200 times.
+# A file made to keep its readers busy: 4000 segments of one page, mapped 200 times.
 cat >"$T/many.c" <<'END'
 #define _GNU_SOURCE
 #include <elf.h>
@@ -379,7 +397,7 @@ if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$T/many" "$T/many.c"; then
 	check "4000 segments in one page: every sample" holds "$T/many.folded" 'main;[many.so]' 99
 fi
 
-# 32-bit: what is not taken is said, in user mode and in system calls.
+# 32-bit: the unsupported part is reported, in user mode and in system calls.
 cat >"$T/narrow.c" <<'END'
 #define NI __attribute__((noinline, noclone))
 static volatile unsigned int sink;

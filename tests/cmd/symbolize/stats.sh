@@ -11,33 +11,35 @@ O=$BUILD/tests/targets/odd
 cd "$T" || exit 1
 "$NSPROF" record -q -o probe -- true 2>err || skip_all "no perf events here: $(cat err)"
 
-# take NAME [OPTION...] -- COMMAND...: a recording of user code, and its table.
+# take NAME [OPTION...] -- COMMAND...: record user code, and make its table.
 take() {
 	local name=$1
 	shift
 	"$NSPROF" record -q -e cpu-clock:u -F 499 -o "$name.data" "$@" >out 2>&1 || fail "$name: records" "$(cat out)"
 	look "$name"
 }
-# look NAME [OPTION...]: NAME.folded and NAME.stats of NAME.data.
+# look NAME [OPTION...]: make NAME.folded and NAME.stats from NAME.data.
 look() {
 	"$NSPROF" symbolize --stats -q "${@:2}" "$1.data" >"$1.folded" 2>"$1.stats"
 }
-# row NAME WHAT BINARY: samples, reason and remedy of a row of the table, with bars between; the columns have two blanks.
+# row NAME WHAT BINARY: samples, reason and remedy of a row of the table, separated by bars; the
+# columns are two blanks apart.
 row() {
 	sed -nE "s!^ +([0-9]+) +[0-9.]+ %  $2 +$3  +(.*[^ ])  +([^ ].*)\$!\\1|\\2|\\3!p" "$1.stats" | sed 's/  *|/|/g'
 }
 reason() { row "$@" | cut -d'|' -f2; }
 remedy() { row "$@" | cut -d'|' -f3; }
-# holding NAME REGEX: samples of NAME whose stack matches.
+# holding NAME REGEX: the number of samples of NAME with a matching stack.
 holding() { awk -v re="$2" '{ c = $NF; sub(/ [0-9]+$/, "") } (";" $0 ";") ~ re { n += c } END { print n + 0 }' "$1.folded"; }
-# most NAME REGEX [REGEX]: nine of ten samples of NAME, or of those that match the second, match.
+# most NAME REGEX [REGEX]: REGEX matches nine of ten samples of NAME, or of those that match the
+# second REGEX.
 most() {
 	local n all
 	n=$(holding "$1" "$2") all=$(holding "$1" "${3:-.}")
 	echo "# $n of $all"
 	[ "$all" -gt 0 ] && [ $((n * 10)) -ge $((all * 9)) ]
 }
-# Rows for callers add up to the samples marked as not whole.
+# callers_add_up NAME: the rows about callers add up to the samples marked as not whole.
 callers_add_up() {
 	is "$1: the samples of the rows are those of the profile" \
 		"$(awk '/ %  callers / { n += $1 } END { print n + 0 }' "$1.stats")" "$(holding "$1" ';\[(truncated|broken)_stack\];')"
@@ -89,7 +91,8 @@ for size in 800 2000; do
 	mkdir -p long
 	cc -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -DSIZE=$size -DMS=60000 -o long/far$size far.c
 done
-# take_down PROGRAM OPTION...: recorded from when it is down there, since a stack of its way down has the outer frames for all others.
+# take_down PROGRAM OPTION...: record once it is down there, because one stack of its way down would
+# have the outer frames for all others.
 take_down() {
 	: >down
 	"long/$1" >down &
@@ -115,7 +118,8 @@ option=$(remedy far callers ".*/far2000" | grep -oE -- '--call-graph [a-z0-9,]+'
 take far $option -- ./far2000
 check "the largest copy: '$option' helps" most far ';main;far_first;far_call;.*far_leaf;' ';far_leaf;'
 
-# A frame of eight pages, never touched but for its lower end: the copy ends there, in the thread's first stack and in all others.
+# A frame of eight pages, touched only at its lower end: the copy ends there, in the first thread's
+# stack and in all others.
 cc -O1 -fomit-frame-pointer -fno-optimize-sibling-calls -DSIZE=32768 -DTOUCH=8 -DDEPTH=0 -o far0 far.c
 take far -- ./far0
 is "a page that is not there: reason" "$(reason far callers ".*/far0")" "a page of the stack was not in memory (a large frame not touched yet)"
@@ -134,7 +138,8 @@ is "--max-stack: remedy" "$option" "--max-stack"
 look far $option 1000
 is "--max-stack: it helps" "$(row far callers -)" ""
 
-# Computed jumps out of a large frame, by numbers of two bytes, so that nothing says how large the table is: its code cannot be followed, nor its
+# Computed jumps out of a large frame, by two-byte numbers, so that the size of the table is
+# unknown: its code cannot be followed, nor can its caller be searched for.
 # caller be searched for.
 cat >interp.c <<'END_C'
 #include <string.h>
@@ -202,12 +207,12 @@ like "stripped: remedy" "$(remedy stripped names ".*/stripped")" 'install its de
 look stripped --debug-dir debug
 check "stripped: --debug-dir helps" most stripped ';main;far_first;far_call;.*;far_leaf;'
 is "and there is no such row any more" "$(row stripped names ".*/stripped")" ""
-# The binary itself may be gone: the recording has its rows, and knows the build-id.
+# The binary itself may be gone: the recording has its rows and its build-id.
 rm stripped
 look stripped --debug-dir debug
 check "stripped and gone: --debug-dir helps" most stripped ';main;far_first;far_call;.*;far_leaf;'
 
-# A recorder that is killed writes down no rows, and the program is gone.
+# A killed recorder writes no rows, and the program is gone.
 kill_recorder() { # SIGNAL
 	cp whole gone
 	touch go
@@ -216,7 +221,7 @@ kill_recorder() { # SIGNAL
 	rec=$!
 	size() { stat -c %s gone.data 2>/dev/null || echo 0; }
 	wait_for '[ "$(size)" -gt 0 ]' 20
-	# Whole blocks are written, one each half second.
+	# The recorder writes whole blocks, one per half second.
 	for _ in 1 2 3; do
 		was=$(size)
 		wait_for '[ "$(size)" -gt "$was" ]' 20
@@ -292,7 +297,7 @@ public class Fib {
 	}
 }
 END_JAVA
-# What the remedy says to run a program with.
+# The option for running a program in the text of the remedy.
 with() { remedy "$@" | grep -oE -- ' -[A-Za-z+:-]+[a-zA-Z]'; }
 if command -v node >/dev/null; then
 	take node -- node fib.js

@@ -35,13 +35,13 @@ is "nothing is lost by it" "$(sum by)" "$n"
 check_rc "--by of something else is a usage error" 129 "$NSPROF" symbolize --by colour
 
 "$NSPROF" symbolize --weight period >period
-# 499 Hz of cpu-clock: 1e9 / 499 ns a sample, give or take the kernel's rounding.
+# 499 Hz of cpu-clock: 1e9 / 499 ns per sample, within the kernel's rounding.
 check "--weight period counts nanoseconds of cpu-clock" awk -v n="$n" '{ p += $NF }
 	END { exit !(p > n * 1.9e6 && p < n * 2.1e6) }' period
 
 is "--max-stack 2 keeps the leaf" "$("$NSPROF" symbolize -q --max-stack 2 | sed -E 's/ [0-9]+$//' | grep -c 'app_inner;app_leaf$')" 1
 like "and says that it is cut" "$("$NSPROF" symbolize -q --max-stack 2)" '^spin;\[truncated_stack\];app_inner;app_leaf '
-# A thread that is being born has no rows for the few instructions behind clone's system call, where the C library
+# A new thread has no rows for the few instructions after clone's system call, where the C library
 # ends its call frame information on purpose: at most one sample for each of the two threads.
 "$NSPROF" symbolize --stats 2>stats >/dev/null
 check "--stats tells how stacks ended: all whole but for threads being born" awk '/^samples:/ { all = $2 + 0 }
@@ -63,7 +63,7 @@ done
 check_rc "--unwind of something else" 129 "$NSPROF" symbolize --unwind guess
 like "--unwind fp stops where there are none" "$("$NSPROF" symbolize -q --unwind fp)" 'app_leaf'
 
-# The kernel's time, and what is inlined.
+# Time in the kernel, and inlined functions.
 "$NSPROF" record -q -e cpu-clock -F 999 -o k.data -- "$S" --kernel 0.5
 "$NSPROF" symbolize --annotate k.data >k
 if can_sample_kernel; then
@@ -81,12 +81,13 @@ like "--call-graph fp" "$("$NSPROF" symbolize f.data)" '^spin;.*app_leaf [0-9]+$
 "$NSPROF" record -q -e cpu-clock -F 499 --call-graph dwarf,256 -o s.data -- "$S" 0.5
 like "a copy that is too small says so" "$("$NSPROF" symbolize -q s.data)" '^spin;\[truncated_stack\];.*app_leaf '
 like "with what to do about it" "$("$NSPROF" symbolize s.data 2>&1 >/dev/null)" 'call-graph dwarf'
-# info counts the copies as large as was asked for; a stack can end in no other.
+# info counts the copies that have the full requested size; a stack can only end in one of those.
 n=$("$NSPROF" symbolize -q s.data | awk '/\[truncated_stack\]/ { n += $NF } END { print n + 0 }')
 check "truncated in info, at least those $n" test "$("$NSPROF" info --json s.data | jq .truncated)" -ge "$n"
 
-# Started with a standard descriptor closed: what is opened next must not be written for it. With stderr closed
-# the command's own messages go nowhere either, and not into an event or a file of ours.
+# Started with a closed standard descriptor: the next opened file must not get output meant for it.
+# With stderr closed, the command's own messages are lost, and must not go to an event or a file of
+# nsprof.
 "$NSPROF" record -q -o - -- true 2>err >&-
 is "standard output closed: status" $? 1
 like "and said" "$(<err)" "cannot write 'standard output': Bad file descriptor"
@@ -99,7 +100,7 @@ check "and the recording is whole" "$NSPROF" info e.data
 "$NSPROF" symbolize s.data >/dev/null 2>err <&-
 is "symbolize with standard input closed" $? 0
 
-# A path longer than the kernel tells (PATH_MAX): no name, but the file is the one mapped.
+# A path longer than the kernel reports (PATH_MAX): no name, but the mapped file is found.
 (
 	name=$(printf '%0250d' 0)
 	for _ in $(seq 18); do mkdir "$name" && cd "$name" || exit 1; done
@@ -107,7 +108,7 @@ is "symbolize with standard input closed" $? 0
 )
 like "a path that is too long" "$("$NSPROF" symbolize -q long.data)" '^spin;.*main;app_outer;app_middle;app_inner;app_leaf [0-9]+$'
 
-# Bad input: one line, status 1.
+# bad: bad input gives one line and status 1.
 bad() {
 	local out rc
 	out=$("$NSPROF" symbolize "$2" 2>&1 >/dev/null)
@@ -134,7 +135,7 @@ head -c $((size / 2)) nsprof.data >cut
 is "cut: exit status" $? 1
 is "cut: one line" "$(wc -l <cut.err)" 1
 like "cut: says where" "$(cat cut.err)" "'cut' is cut|cut"
-# Damage in what was captured, not in the samples: there are frames without names then, too.
+# Damage in the captured data, not in the samples: then frames have no names, too.
 "$NSPROF" record -q -e cpu-clock -F 499 -o bash.data -- bash -c 'for ((i = 0; i < 100000; i++)); do :; done'
 at=$(python3 - bash.data <<'EOF'
 import struct, sys
@@ -157,7 +158,7 @@ check "damaged: the samples are shown" [ -s damaged.folded ]
 "$NSPROF" report damaged >/dev/null 2>damaged.err
 like "report names the file, too" "$(cat damaged.err)" "'damaged' is damaged in 1 place"
 
-# Frame pointers that lead to nowhere: what has no name is in no file.
+# Frame pointers to nowhere: the frames without a name are in no file.
 if command -v gcc >/dev/null; then
 	cat >odd.c <<'EOF'
 int main(void)

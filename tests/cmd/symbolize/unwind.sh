@@ -20,7 +20,7 @@ compare() { # NAME COMMAND...
 	tap_note "$("$U" data 20)"
 }
 compare "frames that stay" "$G/steady" 1
-# Walks that take over the outer frames take a fraction of the instructions: counted, not timed.
+# Walks that reuse the outer frames take a fraction of the instructions: counted, not timed.
 if command -v valgrind >/dev/null; then
 	count() {
 		valgrind --tool=callgrind --callgrind-out-file=/dev/null --toggle-collect='counted*' "$U" data "$1" 2>&1 |

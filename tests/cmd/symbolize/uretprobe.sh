@@ -18,7 +18,7 @@ probes_off() {
 }
 later probes_off
 
-# probes PROGRAM FUNCTION...
+# probes PROGRAM FUNCTION...: set return probes on these functions
 probes() {
 	local p=$1 f
 	shift
@@ -28,13 +28,13 @@ probes() {
 	echo 1 >"$E/events/$G/enable"
 }
 
-# whole FILE CHAIN: nearly all of at least 50 samples in u_leaf are whole, and have it.
+# whole FILE CHAIN: nearly all of at least 50 samples in u_leaf are whole, and have CHAIN.
 whole() {
 	awk -v chain="^[^;]*;$2[; ]" '/;u_leaf[; ]/ { all += $NF; if ($0 ~ chain && !/broken|truncated/) hit += $NF; else print "# not " substr($0, 1, 250) }
 		END { printf "# %d of %d\n", hit, all; exit !(all >= 50 && hit >= 0.995 * all) }' "$1"
 }
 
-# probed HOW CHAIN FUNCTION...: with return probes on these, by each unwinder.
+# probed HOW CHAIN FUNCTION...: with return probes on these, with each unwinder.
 probed() {
 	local how=$1 chain=$2 u
 	shift 2
@@ -57,9 +57,10 @@ probed pointer "$C;u_outer;$U;u_probed;u_handler;u_leaf" u_probed
 probed plain "$C;$U;u_outer;$U;u_probed;u_handler;u_leaf" u_probed u_outer
 probed plain "$C;$U;u_outer;$U;u_probed;$U;u_handler;$U;u_leaf" u_probed u_outer u_handler u_leaf
 P=uretprobe-fp probed plain "$C;u_outer;$U;u_probed;u_handler;u_leaf" u_probed
-# By frame pointers alone the function that called is not known, but who called that.
+# By frame pointers alone the calling function is not known, but its caller is.
 P=uretprobe-fp UNWINDERS=fp probed plain '.*;u_loop;\[scanned\];\[uprobes\];u_probed.*;u_leaf' u_probed
-# What start-up code has in the frame pointer's register is no frame: with all of the stack it is there to be misread.
+# The value that start-up code has in the frame pointer's register is not a frame: a full stack copy
+# makes it possible to misread it.
 P=uretprobe-fp UNWINDERS=fp OPTS=--stacks=full probed plain '.*;u_loop;\[scanned\];\[uprobes\];u_probed.*;u_leaf' u_probed
 if perf record -q -F 999 -e cpu-clock:u --call-graph dwarf,8192 -o "$T/perf.data" -- true >/dev/null 2>&1; then
 	cp "$BUILD/tests/targets/uretprobe" "$T/prog"

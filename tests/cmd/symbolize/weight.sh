@@ -6,7 +6,7 @@ need_cmd perf python3
 need_root
 cd "$T" || exit 2
 
-# record OUT COMMAND...: "uneven" from its first fault to its last, by COMMAND -p PID.
+# record OUT COMMAND...: record "uneven" from its first fault to its last, with COMMAND -p PID.
 record() {
 	local out=$1 recorder
 	shift
@@ -17,7 +17,7 @@ record() {
 	wait_for 'grep -q ready told' 10 || return
 	"$@" -p "$(awk '{ print $2; exit }' told)" -o "$out" >log 2>&1 &
 	recorder=$!
-	# Both recorders map a ring of the event, and go on at once.
+	# Both recorders map a ring of the event, and then continue at once.
 	wait_for "grep -q perf_event /proc/$recorder/maps" 10 || return
 	sleep 0.3
 	echo >&7
@@ -27,7 +27,7 @@ record() {
 	exec 7>&-
 }
 
-# sums.py: "few many" of samples, then of periods, as perf script has them.
+# perf_sums FILE: "few many" of samples, then of periods, from perf script.
 perf_sums() {
 	perf script -i "$1" -F period,ip,sym 2>/dev/null | awk '
 		$3 ~ /^few_faults/ { fs++; fp += $1 } $3 ~ /^many_faults/ { ms++; mp += $1 } END { print fs, ms, fp, mp }'
@@ -123,19 +123,19 @@ assert p[6][p[14][0]] == b'page-faults', p[6][p[14][0]]
 assert not any(p[12]), p[12]
 PY
 
-# Our own recorder, the same event.
+# nsprof's own recorder, with the same event.
 if record own.data "$NSPROF" record -e page-faults:u -F 499; then
 	is "each sample of ours has its period: script against folded text" \
 		"$(sums symbolize -q own.data)" "$("$NSPROF" script -q -F period,sym,ip --no-inline own.data 2>/dev/null |
 			awk 'NF == 1 { p = $1; first = 1; next } first { first = 0; if (/few_faults/) f += p; if (/many_faults/) m += p } END { print f, m }')"
 	read -r f m < <(sums symbolize -q own.data)
-	# The kernel's periods of software events lag behind while they adapt, so that the sum is not the count.
+	# The kernel's periods of software events adapt with a delay, so their sum is not the count.
 	check "of 180 and 60,000 faults the many are most" [ "$m" -gt $((f * 20)) ]
 else
 	fail "our own recorder" "$(cat log)"
 fi
 
-# A clock's period is fixed: samples are counted, as ever.
+# A clock's period is fixed: samples are counted, as usual.
 "$NSPROF" record -q -e cpu-clock:u -F 499 -o clock.data -- "$BUILD/tests/targets/spin" 1000 >/dev/null 2>&1 &
 r=$!
 sleep 0.6
@@ -145,7 +145,7 @@ n=$("$NSPROF" info --json clock.data | python3 -c 'import json, sys; print(json.
 is "a clock counts samples" "$("$NSPROF" symbolize clock.data 2>err | awk '{ n += $NF } END { print n }')" "$n"
 unlike "and nothing is said" "$(cat err)" 'varies'
 is "in a report, too" "$("$NSPROF" report --json clock.data | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["unit"], d["total"])')" "samples $n"
-# Periods of a clock are CPU time, and are said as that.
+# Periods of a clock are CPU time, and are shown as such.
 time=$("$NSPROF" info --json clock.data | python3 -c 'import json, sys; ns = json.load(sys.stdin)["periods"]; print("%.4g %s" % ((ns / 1e6, "ms") if ns < 1e9 else (ns / 1e9, "s")))')
 "$NSPROF" report --weight period --no-children clock.data >table
 like "the head of a table has CPU time" "$(head -1 table)" "^# $n samples, $time of CPU time, in [0-9]+ different"
