@@ -14,7 +14,6 @@ TARGETS=$BUILD/tests/targets
 # page that does not exist yet, there is nothing to copy, as in the first millisecond of a program.
 # On a loaded machine that is a large part of a short program. At most GONE per cent (default 1) may
 # be without a copy for that.
-# that is not long before its end. At most GONE per cent of such, 1 if not said.
 whole() {
 	awk -v min="${2:-99.5}" -v most="${3:-1}" '/^samples:/ { all = $2 + 0 } /%  complete$/ { ok = $1 } /%  no user stack$/ { none += $1 }
 		/%  interrupted code is on another stack/ { none += $1 } /%  stack gone \(an exec\) or not in memory$/ { gone += $1 }
@@ -90,7 +89,6 @@ check "hole: whole where it is not in the way" grep -q '^odd;_start;.*;main;odd_
 # 1,000 frames of at least 112 bytes: deeper than the copy. Recording starts when it is down there,
 # because stacks of the way down would have the outer frames: each program begins with 132 KiB of
 # stack, and these frames take 164.
-# outer frames: each program begins with 132 KiB of stack, and these take 164.
 "$TARGETS/odd" deep 60 &
 deep=$!
 wait_for "[ \$(awk '/^VmStk/ { print \$2 }' /proc/$deep/status) -gt 140 ]" 20
@@ -156,7 +154,6 @@ done
 # These end before the recorder first looks at them, within 20 ms of CPU time: its own command, and
 # the command's children. The recorder knows where they ran, so it captures their binaries, with or
 # without a build-id.
-# where they ran, so that their binaries are captured, with a build-id or without.
 for p in spin spin-musl spin-musl-static; do
 	if [ ! -x "$TARGETS/$p" ]; then
 		skip "$p, short" "musl-gcc is not installed"
@@ -255,7 +252,6 @@ fi
 # Programs that do little more than load: stacks begin at the loader's own entry, before the
 # program's. With musl, because of printf's frame of 8 KiB, 1 to 3 % have just moved to pages that
 # do not exist yet, depending on the time of a fault. A copy ends there, or earlier.
-# frame of 8 KiB, 1 to 3 % have just come to pages that are not there, by how long a fault takes; a copy ends there, or before.
 for p in spin:_dl_start spin-musl:; do
 	n=${p%%:*} below=${p#*:} entry=_start
 	[ $n = spin ] || entry=_dlstart

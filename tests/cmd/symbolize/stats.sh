@@ -140,7 +140,6 @@ is "--max-stack: it helps" "$(row far callers -)" ""
 
 # Computed jumps out of a large frame, by two-byte numbers, so that the size of the table is
 # unknown: its code cannot be followed, nor can its caller be searched for.
-# caller be searched for.
 cat >interp.c <<'END_C'
 #include <string.h>
 #include <time.h>
