@@ -37,8 +37,8 @@ LINK_LTO = $(if $(LTO),-fno-lto)
 comma := ,
 B := $(O)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 
-# Each ROOM/FOLDER/ holds sources and headers. ROOM/FOLDER/cmd_NAME.c is the main file of the program nsprof-NAME, and
-# cmd_nsprof.c that of nsprof. All other sources of a room are its library.
+# Each ROOM/FOLDER/ holds sources and headers. ROOM/FOLDER/cmd_NAME.c is the main file of the
+# program nsprof-NAME, and cmd_nsprof.c that of nsprof. All other sources of a room are its library.
 ROOMS := common record symbolize report
 mains := $(wildcard $(ROOMS:%=%/*/cmd_*.c))
 sources = $(filter-out $(mains),$(wildcard $(1)/*/*.c))

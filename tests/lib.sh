@@ -94,8 +94,8 @@ check() {
 	check_rc "$1" 0 "${@:2}"
 }
 
-# check_rc NAME STATUS COMMAND...: passes when COMMAND ends with STATUS. Its output stays in $T/check.out and
-# $T/check.err.
+# check_rc NAME STATUS COMMAND...: passes when COMMAND ends with STATUS. Its output stays in
+# $T/check.out and $T/check.err.
 check_rc() {
 	local name=$1 want=$2 rc
 	shift 2
@@ -121,7 +121,8 @@ want: $3"
 	fi
 }
 
-# like NAME TEXT REGEX: an extended regular expression that matches a line of TEXT; unlike: matches none.
+# like NAME TEXT REGEX: the extended regular expression matches a line of TEXT; unlike: it matches
+# none.
 like() {
 	if grep -Eq -e "$3" <<<"$2"; then
 		pass "$1"

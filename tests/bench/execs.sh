@@ -5,7 +5,8 @@
 # time. "brief-bare" has no C library, for as many execs as the machine can do. Measures lost
 # side-band records and samples without a name.
 
-# unnamed TOOL FILE: sets SAMPLED (user samples of the storm's program) and UNNAMED (of them, without a function).
+# unnamed TOOL FILE: set SAMPLED (user samples of the storm's program) and UNNAMED (those without a
+# function).
 unnamed() {
 	case $1 in
 	nsprof) read -r SAMPLED UNNAMED < <("$NSPROF" symbolize -q --no-inline --annotate "$2" | awk '

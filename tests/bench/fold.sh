@@ -90,7 +90,7 @@ fold_pair() {
 		printf '%s\n%s\n%s\n' "$(num "$5" "$p")" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
 	elif awk -v r="$r" -v l="$4" 'BEGIN { exit r > l }'; then
 		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
-	else # more than asked of the time perf had, less than that of what it wanted: not known
+	else # above the limit for the time perf got; the whole time perf needs is unknown
 		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$r"
 	fi
 }

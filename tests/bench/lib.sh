@@ -45,7 +45,7 @@ num() {
 	esac
 }
 
-# ratio A B: "0.123", or "-" where there is none.
+# ratio A B: "0.123", or "-" if one is missing.
 ratio() {
 	awk -v a="$1" -v b="$2" 'BEGIN { if (a == "-" || b == "-" || b + 0 == 0) print "-"; else printf "%.3f\n", a / b }'
 }
@@ -77,7 +77,7 @@ bench_cgroup_mount() {
 		else if ($(i+1) == "cgroup2") v2 = $5 } END { print v1 ? v1 : v2 }' /proc/self/mountinfo
 }
 
-cg_kill() { # DIR: end what is in it
+cg_kill() { # DIR: end the processes in it
 	local p n
 	for ((n = 0; n < 200; n++)); do
 		[ -n "$(cat "$1/cgroup.procs" 2>/dev/null)" ] || return 0
@@ -183,8 +183,8 @@ counts() {
 	local rc
 	case $1 in
 	nsprof) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
-	*) # Behind the first section there is one for each event, where LOST_SAMPLES is a sum, not a number of records. perf 7 has one
-		# for its own event, which takes no samples but has what was lost of mappings.
+	*) # After the first section there is one per event, where LOST_SAMPLES is a sum, not a number of records.
+		# perf 7 has one for its own event, which takes no samples but counts lost mappings.
 		{
 			"$(perf_of "$1")" report --stats -i "$2" >"$WORK/stats"
 			rc=$?

@@ -2,7 +2,7 @@
 # Bytes per sample of the whole file, including what nsprof captures; and how much smaller that is
 # than the stack copies that the kernel delivered, which perf record writes as they are.
 
-size_one() { # FILE: of the present ROW, TOOL and RUN
+size_one() { # FILE: for the current ROW, TOOL and RUN
 	local bytes parts
 	TABLE=size
 	bytes=$(stat -c %s "$1")

@@ -14,7 +14,7 @@ os.dup2(2, 1)
 os.execvp(sys.argv[1], sys.argv[1:])' "$@"
 }
 
-first_sample() { # TOOL FILE: ns; nothing when there is none
+first_sample() { # TOOL FILE: ns; nothing without a sample
 	case $1 in
 	nsprof) "$NSPROF" info --json "$2" | jq 'select(.samples > 0) | .first_sample_ns' ;;
 	# "    0   904.412105: " with -F tid,time; --ns gives nanoseconds.

@@ -12,7 +12,8 @@
 #	perf_wait OUT			its stacks as folded text in OUT.perf
 #	perf_not WHAT COMMAND...	perf's result fails COMMAND, which holds for our own output
 #
-# CTR_OPTS: extra words for unshare, e.g. "-U -r". CTR_TMPFS=1: a tmpfs on /tmp; CTR_TMP=DIR: that folder.
+# CTR_OPTS: extra arguments for unshare, e.g. "-U -r". CTR_TMPFS=1: a tmpfs on /tmp; CTR_TMP=DIR:
+# that folder on /tmp.
 
 TARGETS=$BUILD/tests/targets
 declare -A CTR_UNSHARE CTR_DIR CTR_CGDIR

@@ -43,7 +43,7 @@ begin() { # OPTIONS...
 	wait_for '[ -s "$T/data" ]' 20
 }
 # Not in a subshell, which could not wait for the recorder.
-end() { # which containers the samples are of, and what runs in them
+end() { # the containers of the samples, and the programs in them
 	kill -INT "$RECORDER"
 	wait "$RECORDER"
 	"$NSPROF" symbolize -q --no-inline --by container,comm "$T/data" | cut -d';' -f1,2 | grep ';spin' | sort -u >"$T/got"

@@ -3,14 +3,18 @@
 # beside others
 # The recording is enough: the names are right when the container is gone, with its image, its pids
 # and the machine. perf 6.1 runs beside it and fails in each case. Where each case is tested:
-#   gone before symbolizing                                 gone.sh, runc.sh, runtimes/*.sh; here: without build-id, before the end
-#   map written at exit, on tmpfs, stale, shared, of another user, chroot, pid and user namespaces   maps.sh, runtimes.sh, jit.sh
-#   same path in two containers and on the host             samepath.sh
-#   replaced, deleted, in a memfd; JIT code in a memfd      here, hostile.sh, tests/cmd/symbolize/perfmap.sh
-#   no build-id, its debug info, its inlines                here, gone.sh, tests/cmd/symbolize/stacks.sh (Go)
-#   another machine, unprivileged; the pid is another's     here
-#   500 processes of at most 0.2 s                          here, storm.sh
-#   restarted during the recording                          restart.sh
+#   gone before symbolizing                        gone.sh, runc.sh, runtimes/*.sh; here: without
+#                                                  build-id, before the end
+#   maps written at exit, on tmpfs, stale, shared, of another user; chroot, pid and user namespaces
+#                                                  maps.sh, runtimes.sh, jit.sh
+#   same path in two containers and on the host    samepath.sh
+#   replaced, deleted, in a memfd; JIT code in a memfd
+#                                                  here, hostile.sh, tests/cmd/symbolize/perfmap.sh
+#   no build-id, its debug info, its inlines       here, gone.sh, tests/cmd/symbolize/stacks.sh (Go)
+#   another machine, unprivileged; the pid belongs to another process
+#                                                  here
+#   500 processes of at most 0.2 s                 here, storm.sh
+#   restarted during the recording                 restart.sh
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq python3

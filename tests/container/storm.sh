@@ -10,7 +10,7 @@ TARGETS=$BUILD/tests/targets
 [ -x "$TARGETS/crowd" ] || skip_all "test programs are not built: make test-targets"
 cd "$T" || exit 1
 "$NSPROF" record -q -e cpu-clock -a -o probe -- true 2>err || skip_all "cannot record all CPUs here: $(cat err)"
-ANON_MAX=$((64 * 1024))	# KiB besides the rings, which are not anonymous memory
+ANON_MAX=$((64 * 1024))	# KiB without the rings, which are not anonymous memory
 
 info() { "$NSPROF" info --json "${2:-a.data}" | jq -r "$1"; }
 
@@ -139,7 +139,7 @@ else
 	skip "1,000 cgroups" "no cgroup can be made here"
 fi
 
-# ---- 4,000 threads, each with a call chain of its own
+# ---- 4,000 threads, each with its own callchain
 if crowd threads 4000; then
 	record_watched 3 threads_used -a
 	uncrowd

@@ -7,7 +7,7 @@ cd "$T" || exit 1
 # shellcheck disable=SC2016
 "$NSPROF" record -q -F 999 -o data -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' 2>err || skip_all "cannot record here: $(tail -n 1 err)"
 
-# ---- children whose end the kernel does not report ----
+# ---- the kernel does not report the end of children ----
 (
 	trap '' CHLD
 	exec "$NSPROF" record -q -o chld.data -- grep SigIgn /proc/self/status

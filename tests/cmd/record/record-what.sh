@@ -1,6 +1,6 @@
 #!/bin/bash
-# nsprof record: what is sampled and in which processes, each option against the known behaviour of
-# the program.
+# nsprof record: each option samples the right processes and code, compared with the known behaviour
+# of the program.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd jq

@@ -128,7 +128,7 @@ like "read late: it is said" "$(cat err)" 'were dropped and the stacks of [0-9]+
 advice "read late"
 
 # ---- one Ctrl-C that arrives twice, from the terminal and from the parent process, is one
-rm -f data	# what is there is of an earlier one
+rm -f data	# left by an earlier one
 "$NSPROF" record -e cpu-clock -F 99 -p $spin -o data 2>err &
 r=$!
 wait_for '[ -s data ]' 10

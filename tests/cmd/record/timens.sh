@@ -25,7 +25,8 @@ until unshare -T --monotonic $past --boottime $past true 2>err; do
 	((past < -1)) || { skip "clocks that are behind" "this machine booted a moment ago: $(cat err)"; past=; break; }
 done
 
-# On older kernels exec does not enter the namespace: unshare itself is outside, its children are inside.
+# On older kernels exec does not enter the namespace: unshare itself is outside, its children are
+# inside.
 for by in $past 5000; do
 	# shellcheck disable=SC2016
 	unshare -T --monotonic $by --boottime $by bash -c '"$0" move 1.5 . & echo $! >pid.new; mv pid.new pid; wait' "$JIT" &

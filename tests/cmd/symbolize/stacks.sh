@@ -191,7 +191,8 @@ for p in nested nested-musl; do
 	fi
 done
 
-# C++: exceptions thrown and caught, std::function and templates in between; Rust: generics, closures, panics.
+# C++: exceptions thrown and caught, with std::function and templates in between; Rust: generics,
+# closures, panics.
 if [ -x "$TARGETS/throws" ]; then
 	# 0.1 to 0.6 % of the samples are in the last part of _Unwind_RaiseException(). There it
 	# puts the registers of the handler's function where those of its own caller were saved, and

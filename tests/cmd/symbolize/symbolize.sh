@@ -1,5 +1,5 @@
 #!/bin/bash
-# nsprof symbolize: every option, on a recording of a program whose stacks are known.
+# nsprof symbolize: every option, on a recording of a program with known stacks.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 need_cmd jq python3
