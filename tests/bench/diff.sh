@@ -122,6 +122,6 @@ table_diff() {
 	md "the same at 99 Hz" "$DIFF_CHANGED" 0 "$(diff_mean "99 Hz")" "$n" 0 - - "$( ((n <= high)) && echo "yes, <= $high" || echo "**no**, <= $high")"
 }
 
-diff_mean() { # ROW: of the change that was found, in points
+diff_mean() { # ROW: mean of the found change, in points
 	diff_values "$1" change | awk '$1 != "-" { s += $1; n++ } END { if (n) printf "%.2f\n", 100 * s / n; else print "-" }'
 }

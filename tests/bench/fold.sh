@@ -38,7 +38,7 @@ fold_perf() {
 	[ $rc -lt 128 ] || put died $rc
 }
 
-fold_run() { # of the present ROW and RUN: the last recordings of all
+fold_run() { # for the current ROW and RUN: fold the last recordings of all tools
 	local r u s tables=()
 	for TABLE in fold foldcpu; do
 		! wanted $TABLE || tables+=($TABLE)

@@ -16,7 +16,7 @@ put() {
 	printf '%s\t%s\t%s\t%s\t%s\t%s\n' "$TABLE" "$ROW" "$TOOL" "$1" "$RUN" "$2" >>"$RESULTS"
 }
 
-values() { # ROW TOOL METRIC: all runs of the present table, sorted
+values() { # ROW TOOL METRIC: all runs in the current table, sorted
 	awk -F '\t' -v t="$TABLE" -v r="$1" -v o="$2" -v m="$3" '$1 == t && $2 == r && $3 == o && $4 == m { print $6 }' \
 		"$RESULTS" | LC_ALL=C sort -g
 }
@@ -188,7 +188,7 @@ counts() {
 		{
 			"$(perf_of "$1")" report --stats -i "$2" >"$WORK/stats"
 			rc=$?
-		} 2>"$WORK/log" # what bash says of how it ended, too
+		} 2>"$WORK/log" # also bash's message about a crash
 		[ $rc -eq 0 ] || put died $rc
 		read -r KEPT LOST < <(awk '/stats:$/ { event = $1 != "Aggregated" && $1 !~ /^dummy/ } event && $1 == "SAMPLE" { n += $3 }
 			event && $1 == "LOST_SAMPLES" { l += $3 } END { print n + 0, l + 0 }' "$WORK/stats") ;;

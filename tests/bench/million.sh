@@ -25,7 +25,7 @@ short_recording() { # WORKLOAD SECONDS
 # Seconds, MiB, samples and lines of one run over $WORK/long.data.
 million_once() {
 	local s m
-	rm -f "$WORK/long.folded" # as in fold_run: to empty it would be counted
+	rm -f "$WORK/long.folded" # as in fold_run: emptying it would be measured
 	read -r s m < <(python3 -c '
 import resource, subprocess, sys, time
 t = time.monotonic()

@@ -328,7 +328,7 @@ life() {
 # a test needs them: perf dies looking for them when a recorded process has ended ("assertion failed
 # at util/build-id.c:1010").
 PERF_OPTS=-B
-PERF_VERSION=$(perf --version 2>/dev/null) || :	# the demo ends at what fails
+PERF_VERSION=$(perf --version 2>/dev/null) || :	# the demo runs with set -e
 PERF_VERSION=${PERF_VERSION/ version/}
 if [[ $PERF_VERSION == "perf 6.1."* || ${PERF_CLAIMS:+$PERF_VERSION} == perf* ]]; then
 	PERF=perf

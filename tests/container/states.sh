@@ -169,7 +169,7 @@ ln -s ../called "$F/bin/elsewhere/dockerd"
 at host "$F/bin/elsewhere/dockerd" --data-root "$F/called"
 
 mkdir "$CTR_V2/$CTR_CGROOT/docker/$(ctr_id b0)"	# left behind
-mkdir -p "$CTR_V2/$CTR_CGROOT/a.slice/docker-$ARGS.scope"	# so is this one, and the container has started again elsewhere
+mkdir -p "$CTR_V2/$CTR_CGROOT/a.slice/docker-$ARGS.scope"	# left behind, too; the container restarted elsewhere
 check "each is in its cgroup" wait_for settled 20
 # tail(1) of coreutils 9.10 prints nothing for cgroup files.
 check "all run" wait_for "[ \$(cat '$CTR_V2/$CTR_CGROOT'/docker/*/cgroup.procs '$CTR_V2/$CTR_CGROOT'/machine.slice/*/cgroup.procs '$CTR_V2/$CTR_CGROOT/host/cgroup.procs' | wc -l) -ge $RUN ] &&

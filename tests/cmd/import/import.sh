@@ -52,7 +52,7 @@ check "event without its modifier" grep -q '^event  *cpu-clock$' "$T/info"
 
 # Sample by sample, by the addresses in user code: perf 6.1 sometimes loses the outermost frames of
 # deep stacks, and callers of libc's leaves.
-alike() { # NAME FILE: prints how many are equal, and of how many perf has a part only
+alike() { # NAME FILE: prints how many are equal, and how many are only partial in perf
 	local all
 	perf script --no-inline --max-stack 1024 -i "$2" >"$T/perf.txt" 2>"$T/err" || echo "# perf script: $?: $(tail -n 3 "$T/err")"
 	"$NSPROF" script -q --no-inline "$2" >"$T/our.txt"

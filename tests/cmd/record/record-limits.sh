@@ -106,7 +106,7 @@ wait %+
 # ---- and one without a reader: nothing is started, and signals end the wait
 rm -f started
 for signal in INT TERM; do
-	: >err	# the one before said the same
+	: >err	# the previous run printed the same
 	"$NSPROF" record -e cpu-clock -o fifo -- touch started 2>err &
 	recorder=$!
 	check "a FIFO without a reader: said" wait_for 'grep -q waiting err' 20
