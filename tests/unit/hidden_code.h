@@ -51,7 +51,7 @@ static const char hidden_s[] =
 	"	jmp jumped_to\n"
 	"	.p2align 4\n"
 	"hidden jumped_to\n"
-	/* As musl's clone: the parent goes on behind what the child never leaves. */
+	/* Like musl's clone: the parent continues after code that the child never leaves. */
 	"open parent\n"
 	"	mov $56, %eax\n"
 	"	syscall\n"
@@ -72,7 +72,7 @@ static const char hidden_s[] =
 	"	push %rbx\n"
 	"	call leaves\n"
 	"hidden after_call\n"
-	/* What only the table says. */
+	/* Rows that only the table has. */
 	"open framed\n"
 	"	.cfi_startproc\n"
 	"	jmp *(%rax,%rdi,8)\n"
@@ -99,7 +99,7 @@ static inline bool hidden_build(void)
 	return true;
 }
 
-/* The functions in their order, and where the code ends. */
+/* The functions in order, and where the code ends. */
 struct hidden_functions {
 	struct {
 		unsigned long long svma;
@@ -130,7 +130,7 @@ static inline void hidden_read(struct hidden_functions *h, struct elf_file *ef)
 	h->end = elf_file_code_end(ef, h->v[0].svma);
 }
 
-/* The name that code at @svma may be given: of the function it is in, NULL where that has none any more. */
+/* The name that code at @svma may get: its function's, or NULL if that symbol was stripped. */
 static inline const char *hidden_truth(const struct hidden_functions *h, uint64_t svma)
 {
 	size_t i = h->n;
@@ -140,7 +140,7 @@ static inline const char *hidden_truth(const struct hidden_functions *h, uint64_
 	return i && h->v[i - 1].open ? h->v[i - 1].name : NULL;
 }
 
-/* Whether @svma is in padding between functions, which is nobody's. */
+/* Whether @svma is in the padding between functions, which belongs to none. */
 static inline bool hidden_padding(const struct hidden_functions *h, uint64_t svma)
 {
 	for (size_t i = 1; i < h->n; i++)

@@ -35,11 +35,11 @@ static const char pointer_s[] =
 	"	call taker\n"
 	"in_start: hlt\n"
 	"	.cfi_endproc\n"
-	/* Of start-up code and what is close behind nothing is made. */
+	/* No rows are derived for start-up code and for code close after it. */
 	"	.skip 64, 0x90\n"
 	"	caller taker\n"
 	"	caller other\n"
-	/* Nobody can tell where its ways lead. */
+	/* Nobody can tell where its jump leads. */
 	"	.p2align 4, 0x90\n"
 	"lost:	jmp *%rax\n"
 	"	.p2align 4, 0x90\n"
@@ -68,13 +68,16 @@ static const char pointer_s[] =
 	"	mov $60, %eax\n"
 	"	syscall\n"
 	"	.size exits, . - exits\n"
-	/* Of a language with a stack of its own: its rows have it called as C calls. */
+	/* In a language with a stack of its own: by its rows it is called as C is. */
 	"	.p2align 4, 0x90\n"
 	"	.type foreign, @function\n"
 	"foreign: lea -16(%rbp), %rax\n"
 	"in_foreign: jmp *(%rbp)\n"
 	"	.size foreign, . - foreign\n"
-	/* Takes its arguments from the stack, which the way to its return does not tell from a frame. */
+	/*
+	 * It reads its arguments from the stack, so the path to its return does not distinguish
+	 * them from a frame.
+	 */
 	"	.p2align 4, 0x90\n"
 	"drops:	push %rbp\n"
 	"	mov %rsp, %rbp\n"
@@ -87,14 +90,14 @@ static const char pointer_s[] =
 	"	xor %ebp, %ebp\n"
 	"in_saver: pop %rbp\n"
 	"	ret\n"
-	/* As a linker makes it that gives no rows. */
+	/* As from a linker that writes no rows for it. */
 	"	.section .plt, \"ax\", @progbits\n"
 	"	.p2align 4, 0xcc\n"
 	"entry:	jmp *taker(%rip)\n"
 	"	push $1\n"
 	"	.section .note.GNU-stack,\"\",@progbits\n";
 
-/* Builds it; NULL where the tools are missing. Own with elf_file_close(). */
+/* Builds it; NULL if the tools are missing. Close it with elf_file_close(). */
 static inline struct elf_file *pointer_build(void)
 {
 	if (!tool_have("gcc"))
@@ -118,7 +121,7 @@ static inline int pointer_symbol(void *ctx, const struct elf_sym *sym)
 	return 0;
 }
 
-/* svma of a label */
+/* svma of a label. */
 static inline uint64_t pointer_at(struct elf_file *ef, const char *name)
 {
 	struct pointer_wanted w = { name, 0 };

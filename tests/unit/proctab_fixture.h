@@ -29,7 +29,7 @@
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
 
-/* No process has these pids: PID_MAX_LIMIT is 4,194,304. */
+/* No process has these PIDs: PID_MAX_LIMIT is 4,194,304. */
 #define GONE 5000000u
 
 struct got_dso {
@@ -70,7 +70,7 @@ static int rec_fd;
 static struct rec_writer *w;
 static struct proctab *pt;
 
-/* The kernel's, which is that of side-band and samples in a time namespace, too. */
+/* The kernel's clock, which side-band and samples use in a time namespace, too. */
 static inline uint64_t now(void)
 {
 	return clock_mono_ns();
@@ -160,7 +160,7 @@ static inline int on_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-/* Finish the recording and read it back into got. */
+/* Finishes the recording and reads it back into got. */
 static inline void read_back(void)
 {
 	static const struct event_ops ops = {
@@ -194,7 +194,7 @@ static inline int teardown(void **state)
 
 /* ---- processes ---- */
 
-/* Stop at the pipe's other end until the test is done with us. */
+/* Waits at the pipe's other end until the test is done with us. */
 static inline void wait_here(int ready, int go)
 {
 	char c = 1;

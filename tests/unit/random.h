@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 
-/* splitmix64 (Steele, Lea, Flood 2014). Any first *@state will do, and near ones have nothing in common. */
+/*
+ * splitmix64 (Steele, Lea, Flood 2014). Any initial *@state works; neighbouring ones give unrelated
+ * sequences.
+ */
 static inline uint64_t random_next(uint64_t *state)
 {
 	uint64_t x = *state += 0x9e3779b97f4a7c15ull;

@@ -37,8 +37,8 @@ struct block {
 };
 
 /*
- * What the writer was given: sample @i has time i + 1, and a comm event with the same time follows
- * it.
+ * What the writer was given: sample @i has time i + 1, and is followed by a comm event with the
+ * same time.
  */
 static inline struct image make(unsigned int nsamples, unsigned int per_block, uint64_t seed)
 {
@@ -65,7 +65,10 @@ static inline struct image make(unsigned int nsamples, unsigned int per_block, u
 		rec_writer_sample(w, &g->s);
 		rec_writer_comm(w, &ev);
 		if (i % per_block == per_block - 1) {
-			/* With the pool used up the block would stay open, and take the next samples in. */
+			/*
+			 * With the pool used up, the block would stay open and also take the next
+			 * samples.
+			 */
 			while (rec_writer_fill(w) > 50)
 				usleep(100);
 			rec_writer_tick(w, 1);
@@ -89,7 +92,7 @@ static inline struct image make(unsigned int nsamples, unsigned int per_block, u
 	return im;
 }
 
-/* The blocks of an undamaged image; how many. */
+/* Finds the blocks of an undamaged image; returns their number. */
 static inline size_t blocks_of(const struct image *im, struct block *out, size_t max)
 {
 	size_t n = 0, off = 64;
@@ -105,7 +108,7 @@ static inline size_t blocks_of(const struct image *im, struct block *out, size_t
 	return n;
 }
 
-/* The checksum of a block that was changed. */
+/* Recomputes the checksum of a block that was changed. */
 static inline void fix_crc(struct image *im, const struct block *b)
 {
 	uint32_t crc;
@@ -129,9 +132,9 @@ struct got {
 	uint64_t digest;		/* of all samples */
 	bool wrong;			/* a time that was never written */
 	struct gen *gen;		/* not NULL: check the content, too */
-	unsigned int next;		/* sample the generator stands before */
+	unsigned int next;		/* the generator's next sample */
 	struct rec_reader *r;		/* for begin_ahead(): */
-	unsigned int alone;		/* blocks to come until then */
+	unsigned int alone;		/* blocks left until then */
 };
 
 static inline int got_sample(void *ctx, const struct ev_sample *ev)
@@ -198,12 +201,12 @@ static inline int ignore_capture(void *ctx, const struct capture *cap)
 	const uint8_t *p = cap->data;
 	unsigned int *sum = ctx;
 
-	for (size_t i = 0; i < cap->size; i++)	/* sanitizers watch that all of it is there */
+	for (size_t i = 0; i < cap->size; i++)	/* sanitizers check that all of it is there */
 		*sum += p[i];
 	return 0;
 }
 
-/* Before a block. */
+/* Called before each block. */
 static inline void begin_ahead(void *ctx)
 {
 	struct got *g = ctx;
@@ -213,8 +216,8 @@ static inline void begin_ahead(void *ctx)
 }
 
 /*
- * What the thread decodes ahead makes no difference to: @g, which @r was read to. The first @alone blocks are read
- * without it.
+ * The thread that decodes ahead must not change the result: compares with @g, the result of reading
+ * @r. The first @alone blocks are read without it.
  */
 static inline void same_ahead(const char *path, struct rec_reader *r, const struct got *g, unsigned int alone)
 {
@@ -237,7 +240,7 @@ static inline void same_ahead(const char *path, struct rec_reader *r, const stru
 	free(ahead);
 }
 
-/* Read all there is. NULL: it could not be opened. */
+/* Reads everything. NULL: the file could not be opened. */
 static inline struct rec_reader *read_all(const char *path, struct got *g)
 {
 	struct rec_reader *r = rec_reader_open(path);
@@ -248,7 +251,7 @@ static inline struct rec_reader *read_all(const char *path, struct got *g)
 	if (!r)
 		return NULL;
 	assert_int_equal(rec_reader_events(r, &got_ops, g), 0);
-	/* A thread for each of tens of thousands would take a minute. */
+	/* Starting a thread for each of tens of thousands would take a minute. */
 	if (!(files++ % 32))
 		same_ahead(path, r, g, files / 32 % 3);
 	rec_reader_captures(r, ignore_capture, &sum);

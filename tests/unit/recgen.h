@@ -25,7 +25,7 @@
 
 struct gen_stack {
 	uint64_t base;		/* address of w[0] */
-	uint64_t *w;		/* GEN_STACK_WORDS; the top of the stack is behind the last */
+	uint64_t *w;		/* GEN_STACK_WORDS; the top of the stack is after the last one */
 	uint8_t *cls;
 	uint32_t sp;		/* word number; the stack is [sp, GEN_STACK_WORDS) */
 };
@@ -44,13 +44,13 @@ struct gen {
 	uint32_t max_words;	/* of a copy */
 	uint64_t now;
 	struct gen_thread *thr;
-	/* The sample made last. */
+	/* The most recent sample. */
 	struct sample_in s;
 	struct stack_words sw;
 	uint64_t chain[GEN_CHAIN];
 };
 
-/* A file in memory, and the @path a reader opens it by as long as it is not closed. */
+/* A file in memory, and the @path by which a reader can open it until it is closed. */
 static inline int gen_memfd(char path[32])
 {
 	int fd = memfd_create("recording", 0);
@@ -112,7 +112,7 @@ static inline void gen_fini(struct gen *g)
 	free(g->thr);
 }
 
-/* Write words [from, to) as calls would, some of them zero. */
+/* Writes words [from, to) as calls would, some of them zero. */
 static inline void gen_scribble(struct gen *g, struct gen_stack *st, uint32_t from, uint32_t to,
 				bool raw)
 {
@@ -144,10 +144,10 @@ static inline void gen_move(struct gen *g, struct gen_stack *st, bool raw)
 		st->sp = sp - n;
 		gen_scribble(g, st, st->sp, sp, raw);
 	} else if (dice >= 1 && sp + n < GEN_STACK_WORDS - 4) {
-		st->sp = sp + n; /* return, then change a few words of what is left */
+		st->sp = sp + n; /* return, then change a few of the remaining words */
 		gen_scribble(g, st, st->sp, st->sp + gen_below(g, 4), raw);
 	}
-	/* Dice 0: nothing happens, the sample repeats itself. */
+	/* Dice 0: nothing happens, the sample repeats. */
 }
 
 static inline void gen_words(struct gen *g, const struct gen_stack *st, unsigned int odd)
@@ -192,7 +192,7 @@ static inline void gen_regs(struct gen *g, struct gen_thread *t, uint64_t sp)
 	memcpy(g->s.regs, t->regs, sizeof(t->regs));
 }
 
-/* Make the next sample, in g->s. */
+/* Makes the next sample, in g->s. */
 static inline void gen_next(struct gen *g)
 {
 	struct gen_thread *t = &g->thr[gen_below(g, g->nthr)];
@@ -237,7 +237,10 @@ static inline void gen_next(struct gen *g)
 	}
 }
 
-/* Of all that a sample says, its stack and what is known around that included; goes on from @h. */
+/*
+ * A digest of everything in a sample, including its stack and what is known around it; continues
+ * from @h.
+ */
 static inline uint64_t gen_digest(uint64_t h, const struct ev_sample *ev)
 {
 	const uint64_t head[] = {

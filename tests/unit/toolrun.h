@@ -25,7 +25,7 @@ static inline int tool_setup(void **state)
 	return mkdtemp(tool_dir) ? 0 : -1;
 }
 
-/* Good until the next call. */
+/* Valid until the next call. */
 static inline const char *tool_path(const char *name)
 {
 	static char path[256];
@@ -35,7 +35,9 @@ static inline const char *tool_path(const char *name)
 	return path;
 }
 
-/* Runs a shell command in the scratch folder; its exit status. Its stderr goes to the test's. */
+/*
+ * Runs a shell command in the scratch folder and returns its exit status. Its stderr is the test's.
+ */
 __attribute__((format(printf, 1, 2))) static inline int tool_run(const char *fmt, ...)
 {
 	char cmd[4096];
@@ -57,7 +59,8 @@ static inline int tool_teardown(void **state)
 }
 
 /*
- * True when all programs in the list (blanks between) are there; else says why the test is skipped.
+ * True if all programs in the list (separated by blanks) are there; otherwise prints why the test
+ * is skipped.
  */
 static inline bool tool_have(const char *programs)
 {
@@ -67,7 +70,7 @@ static inline bool tool_have(const char *programs)
 	return false;
 }
 
-/* NULL when it cannot be read. */
+/* NULL if it cannot be read. */
 static inline FILE *tool_open_text(const char *name)
 {
 	return fopen(tool_path(name), "re");
@@ -82,7 +85,7 @@ static inline int tool_open(const char *name)
 	return fd;
 }
 
-/* NULL when it cannot be read as ELF. */
+/* NULL if it cannot be read as ELF. */
 static inline struct elf_file *tool_open_elf(const char *name)
 {
 	int fd = open(tool_path(name), O_RDONLY | O_CLOEXEC), err;
@@ -108,7 +111,7 @@ static inline void tool_write(const char *name, const char *text)
 	tool_write_bytes(name, text, strlen(text));
 }
 
-/* Builds a C program, x.c, that calls functions of the C library in several ways, by @command. */
+/* Builds a C program, x.c, that calls functions of the C library in several ways, with @command. */
 static inline bool tool_build(const char *command)
 {
 	static const char source[] =
@@ -124,7 +127,7 @@ static inline bool tool_build(const char *command)
 	return tool_run("%s", command) == 0;
 }
 
-/* All of it into @out, which is reset. */
+/* Reads all of it into @out, which is reset. */
 static inline void tool_read(const char *name, struct strbuf *out)
 {
 	FILE *f = tool_open_text(name);

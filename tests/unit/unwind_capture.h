@@ -20,8 +20,8 @@
 #define COPY_MAX (64 << 10)
 
 /*
- * Functions of the chains: no frame pointer though the test is built with them, nothing
- * instrumented.
+ * Functions of the chains: without a frame pointer although the test is built with them, and
+ * without instrumentation.
  */
 #define LINK(name)                                                                                 \
 	extern const char __start_fn_##name[], __stop_fn_##name[];                                 \
@@ -36,16 +36,16 @@ struct link {
 	const char *start, *end;
 };
 
-/* ---- capture of the calling function's state ---- */
+/* ---- capturing the calling function's state ---- */
 
 static uint64_t cap_regs[UREG_MAX];
 static uint64_t cap_words[COPY_MAX / 8];
 static size_t cap_nwords;
-static uint64_t cap_end; /* end of the mapping that the stack is in */
+static uint64_t cap_end; /* end of the mapping that contains the stack */
 static struct target self;
 static volatile uint64_t sink;
 
-/* The registers of the caller as they are when this returns. */
+/* The caller's registers as they are when this returns. */
 void take_regs(uint64_t *regs);
 __asm__(".text\n"
 	".type take_regs, @function\n"
@@ -72,7 +72,7 @@ __asm__(".text\n"
 	"	ret\n"
 	".size take_regs, . - take_regs\n");
 
-/* The end of the mapping that holds @addr, from /proc/self/maps. */
+/* The end of the mapping that contains @addr, from /proc/self/maps. */
 static uint64_t mapping_end(uint64_t addr)
 {
 	char *text = target_read_maps(&self), *save = NULL;
@@ -107,7 +107,7 @@ __attribute__((noinline, no_sanitize("address"))) static void copy_stack(void)
 		copy_stack();                                                                      \
 	} while (0)
 
-/* ---- unwinding what was captured ---- */
+/* ---- unwinding the capture ---- */
 
 static const struct unwinder_ops *const cfi_unwinders[] = {
 	&unwind_cached,
@@ -148,8 +148,8 @@ static void load_full(void)
 }
 
 /*
- * Unwinds what was captured with all three unwinders, as it is and masked, requires the same frames
- * of all, and gives them in @st.
+ * Unwinds the capture with all three unwinders, unmasked and masked, requires the same frames from
+ * all, and returns them in @st.
  */
 static void unwind_all(struct stack *st, enum unwind_end end)
 {
@@ -192,7 +192,7 @@ static void unwind_all(struct stack *st, enum unwind_end end)
 	load_full();
 }
 
-/* ---- functions to be on the stack ---- */
+/* ---- functions for the stack ---- */
 
 LINK(leaf);
 LINK(middle);
@@ -204,7 +204,7 @@ FN(leaf) static uint64_t leaf(uint64_t a, uint64_t b)
 	return a + b + sink;
 }
 
-/* Enough live values for all callee-saved registers to be pushed. */
+/* So many live values that all callee-saved registers are pushed. */
 FN(middle)
 static uint64_t middle(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f)
 {

@@ -31,7 +31,7 @@ struct target {
 	struct module mods[TARGET_MODULES];
 	uint32_t nmods;
 	uint64_t stack_end; /* of the mapping named [stack] */
-	char *maps_seen; /* text that @as was made from */
+	char *maps_seen; /* text from which @as was made */
 	void *vdso;
 	/* the stack copy */
 	struct shadow_pool pool;
@@ -66,7 +66,7 @@ static inline char *target_read_maps(struct target *t)
 	return text;
 }
 
-/* The module of @path, opened as a file: the one way that needs nothing of module.c's search. */
+/* The module of @path, opened as a file, so that it does not depend on module.c's search. */
 static inline struct module *target_module(struct target *t, const char *path, uint64_t start,
 					   uint64_t end)
 {
@@ -101,7 +101,7 @@ static inline struct module *target_module(struct target *t, const char *path, u
 	return m;
 }
 
-/* Bring mappings up to date; costs nothing but the reading when nothing changed. */
+/* Updates the mappings; if nothing changed, it costs only the reading. */
 static inline void target_update_maps(struct target *t)
 {
 	char *text = target_read_maps(t), *save = NULL;
@@ -169,7 +169,7 @@ static inline void target_fini(struct target *t)
 	close(t->mem);
 }
 
-/* As a sample has them; @regs has UREG_MAX. */
+/* As in a sample; @regs has UREG_MAX. */
 static inline void target_regs(const struct user_regs_struct *r, uint64_t *regs)
 {
 	memset(regs, 0, UREG_MAX * sizeof(*regs));
@@ -182,7 +182,7 @@ static inline void target_regs(const struct user_regs_struct *r, uint64_t *regs)
 	regs[UREG_R15] = r->r15;
 }
 
-/* Make words[0..n) at runtime address @base the stack copy. */
+/* Makes words[0..n) at runtime address @base the stack copy. */
 static inline void target_set_stack(struct target *t, uint64_t base, const uint64_t *words,
 				    size_t n)
 {
@@ -205,7 +205,9 @@ static inline void target_set_stack(struct target *t, uint64_t base, const uint6
 	t->view.hi = base + 8 * n;
 }
 
-/* The masking rule of contrib/doc/masking.md: keep what points into code or into the copy. */
+/*
+ * The masking rule of contrib/doc/masking.md: keep the words that point into code or into the copy.
+ */
 static inline uint64_t target_mask(const struct target *t, uint64_t lo, uint64_t hi, uint64_t v)
 {
 	struct avma a = { v };

@@ -121,8 +121,8 @@ static int slice(const struct strbuf *d, const uint64_t *addrs, size_t n, struct
 }
 
 /*
- * "TIME ADDR+SIZE NAME\n" for each LOAD of a dump, "rows:BYTES\n" for each UNWINDING_INFO, "lines:ADDR[ ADDR,LINE,COLUMN,FILE]...\n"
- * for each DEBUG_INFO.
+ * "TIME ADDR+SIZE NAME\n" for each LOAD of a dump, "rows:BYTES\n" for each UNWINDING_INFO,
+ * "lines:ADDR[ ADDR,LINE,COLUMN,FILE]...\n" for each DEBUG_INFO.
  */
 static void describe(const struct strbuf *d, struct strbuf *text)
 {
@@ -193,7 +193,7 @@ static void test_records(void **state)
 	load(&d, 31, 0x3000, 0, 4, "empty", 0);
 	load(&d, 31, 0x3000, 0x10, 5, "", 0);
 	move(&d, 40, 0x1100, 0x5000, 0x10, 1);
-	move(&d, 41, 0x1100, 0x6000, 0x10, 1);	/* it is not there any more */
+	move(&d, 41, 0x1100, 0x6000, 0x10, 1);	/* it is no longer there */
 	move(&d, 42, 0x1000, 0x6000, 0x10, 9);	/* there is no such function */
 	move(&d, 43, 0x5000, 0x7000, 0x10, 1);
 	check(&d, NULL, 0,
@@ -210,7 +210,10 @@ static void test_records(void **state)
 	strbuf_fini(&d);
 }
 
-/* The lines that are asked about, of code that moved as well, and none where anything about them is wrong. */
+/*
+ * The lines of the requested code, also of code that moved, and none if anything about them is
+ * wrong.
+ */
 static void test_lines(void **state)
 {
 	static const struct entry some[] = {
@@ -233,7 +236,10 @@ static void test_lines(void **state)
 	      "lines:2000 2000,10,1,/src/a.js 2004,11,2,same 2008,12,5,same 200c,3,1,b.js 200c,4,9,same\n20 2000+10 a\n"
 	      "lines:1000 1000,10,1,/src/a.js 1004,11,2,same 1008,12,5,same 100c,3,1,b.js 100c,4,9,same\n10 1000+10 a\n");
 
-	/* Below the first entry; of other code; beyond the function; a name that is none; bytes left over. */
+	/*
+	 * Below the first entry; of other code; beyond the function; an invalid name; bytes left
+	 * over.
+	 */
 	header((strbuf_reset(&d), &d));
 	lines(&d, 0x3000, some + 2, 1, 0);
 	load(&d, 10, 0x3000, 0x10, 0, "below", 0);
@@ -251,7 +257,7 @@ static void test_lines(void **state)
 		check(&d, first, 3, "10 1000+10 a\n");
 	}
 
-	/* V8's are 64 too high, and not when they begin with the function. */
+	/* V8's line addresses are 64 too high, except when they begin with the function. */
 	header((strbuf_reset(&d), &d));
 	lines(&d, 0x1000, v8, 2, 0);
 	load(&d, 10, 0x1000, 0x10, 0, "JS:*f v.js:1:1", 0);
@@ -259,7 +265,10 @@ static void test_lines(void **state)
 	load(&d, 20, 0x2000, 0x10, 0, "JS:*g v.js:1:1", 0);
 	lines(&d, 0x3000, v8, 2, 0);
 	load(&d, 30, 0x3000, 0x80, 0, "java", 0);
-	/* V8's with the first 16 bytes of the file overwritten, if the rest is that in the function's name. */
+	/*
+	 * V8's lines whose file names have their first 16 bytes overwritten: accepted if the rest
+	 * matches the file in the function's name.
+	 */
 	for (uint64_t i = 0; i < 3; i++) {
 		static const char *const names[] = {
 			"JS:*get x /home/a b/src/x.js:1:13", "JS:*get x /home/a b/src/x.ts:1:13",
@@ -283,7 +292,7 @@ static void test_lines(void **state)
 	strbuf_fini(&d);
 }
 
-/* What one dump of a process says beside another one, in whichever order they are met. */
+/* Two dumps of one process, merged in either order. */
 static void test_join(void **state)
 {
 	static const struct {
@@ -327,7 +336,10 @@ static void test_join(void **state)
 	}
 }
 
-/* The producer is in the middle of a record: each length of the file gives what was whole by then. */
+/*
+ * The producer is in the middle of a record: each prefix of the file gives the records complete by
+ * then.
+ */
 static void test_growing(void **state)
 {
 	struct strbuf d = STRBUF_INIT;
@@ -392,7 +404,7 @@ static void test_refused(void **state)
 	strbuf_fini(&out);
 }
 
-/* Hostile sizes: none leads out of the file or into a loop, and what went before stays. */
+/* Hostile sizes: none leads out of the file or into a loop, and earlier records stay. */
 static void test_hostile(void **state)
 {
 	static const uint32_t sizes[] = { 0, 1, 15, 16, 17, 56, 57, 1u << 20, INT32_MAX, UINT32_MAX };
@@ -416,7 +428,7 @@ static void test_hostile(void **state)
 			check(&d, &addr, 1, "10 1000+10 good\n");
 		}
 	}
-	/* Any bytes at all, behind records that were good. */
+	/* Arbitrary bytes after valid records. */
 	for (int round = 0; round < 3000; round++) {
 		size_t n;
 
@@ -440,7 +452,7 @@ static void test_hostile(void **state)
 	strbuf_fini(&out);
 }
 
-/* Twenty thousand functions over the same addresses: what comes out stays small. */
+/* Twenty thousand functions at the same addresses: the result stays small. */
 static void test_caps(void **state)
 {
 	struct strbuf d = STRBUF_INIT, out = STRBUF_INIT;

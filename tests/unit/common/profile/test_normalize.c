@@ -19,7 +19,7 @@ static void check(const char *name, const char *want)
 
 	assert_string_equal(s, want);
 	assert_int_equal(n, strlen(want));
-	/* What is normal stays. */
+	/* Names without suffixes stay unchanged. */
 	assert_int_equal(normalize_name(s), n);
 	assert_string_equal(s, want);
 	free(s);
@@ -67,7 +67,7 @@ static void test_suffixes(void **state)
 	check("parse.cold (input.c:12)", "parse (input.c:12)");
 	check("void f<int>(int) [clone .cold]", "void f<int>(int)");
 	check("f(int) [clone .constprop.0] [clone .part.3]", "f(int)");
-	/* Not the compiler's. */
+	/* Suffixes that are not the compiler's. */
 	check("main.part", "main.part");
 	check("main.main.func1.2", "main.main.func1.2");
 	check("Shop.coldfish", "Shop.coldfish");
@@ -138,7 +138,7 @@ static void test_offsets(void **state)
 	check("0xtable", "0xtable");
 }
 
-/* Any bytes: never longer, and never empty when it was not. */
+/* Arbitrary bytes: the result is never longer, and is empty only if the name was. */
 static void test_any_bytes(void **state)
 {
 	static const char *const parts[] = { ".cold", ".part.", "0", "::h", "0123456789abcdef", "[", "]", "#",

@@ -20,7 +20,7 @@ static uint32_t below(uint64_t *rnd, uint32_t n)
 	return (uint32_t)(random_next(rnd) >> 20) % n;
 }
 
-/* Any bytes but NUL, and those that the text escapes more often than others. */
+/* Any bytes but NUL, and more often those that the text escapes. */
 static uint32_t random_text(struct profile *p, uint64_t *rnd)
 {
 	char text[12];
@@ -73,7 +73,7 @@ static struct profile *random_profile(uint64_t *rnd)
 	return p;
 }
 
-/* *@text is owned. Its length. */
+/* *@text is owned. Returns its length. */
 static size_t text_of(const struct profile *p, char **text)
 {
 	size_t len = 0;
@@ -84,11 +84,11 @@ static size_t text_of(const struct profile *p, char **text)
 	return len;
 }
 
-static struct strbuf said;	/* by the last one */
+static struct strbuf said;	/* the messages of the last call */
 
 static int read_text(const char *text, size_t len, struct profile **p)
 {
-	/* fmemopen(3) takes no empty buffer. */
+	/* fmemopen(3) rejects an empty buffer. */
 	FILE *in = len ? fmemopen((void *)text, len, "r") : fopen("/dev/null", "r");
 	int err;
 
@@ -157,7 +157,7 @@ static void same_profile(const struct profile *a, const struct profile *b)
 	}
 }
 
-/* What profile.h promises of every profile. */
+/* What profile.h promises for every profile. */
 static void valid_profile(const struct profile *p)
 {
 	uint32_t strings = intern_count(p->strings);
@@ -212,7 +212,7 @@ static void round_trips(void **state)
 	}
 }
 
-/* A prefix of the text is a profile of the lines that are whole in it, or none without the first line. */
+/* A prefix of the text is a profile of its complete lines, or none without the first line. */
 static void a_cut_text_keeps_what_precedes(void **state)
 {
 	uint64_t rnd = 2;
@@ -245,7 +245,10 @@ static void a_cut_text_keeps_what_precedes(void **state)
 	profile_free(p);
 }
 
-/* Nothing out of bounds, whatever byte is another one, and nothing taken for whole. */
+/*
+ * Whatever byte is changed, nothing is read out of bounds, and nothing incomplete is accepted as
+ * complete.
+ */
 static void damage_gives_a_valid_part(void **state)
 {
 	uint64_t rnd = 3;
@@ -272,7 +275,7 @@ static void damage_gives_a_valid_part(void **state)
 	}
 }
 
-/* A text with this behind its first line is well formed up to its line @bad; 0: to the end. */
+/* A text with this after its first line is well-formed up to its line @bad; 0: to the end. */
 static void reads(const char *body, uint64_t bad)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -373,7 +376,7 @@ static void sums_stop_and_equal_counts_meet(void **state)
 	profile_free(p);
 }
 
-/* The stack of a count, as text. */
+/* The stack of a count as text. */
 static void describe(const struct profile *p, const struct profile_count *c, struct strbuf *out)
 {
 	const struct profile_thread *t = &p->threads[c->thread];
@@ -394,7 +397,7 @@ static int compare_lines(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* All counts of @p in an order that does not depend on ids. Owned. */
+/* All counts of @p in an order independent of ids. Owned. */
 static char *described(const struct profile *p)
 {
 	char **lines = calloc(p->ncounts + 1, sizeof(*lines));
@@ -416,7 +419,7 @@ static char *described(const struct profile *p)
 	return all.s;
 }
 
-/* The counts of @p in another order, and so with other ids. */
+/* The counts of @p in another order, and thus with other ids. */
 static struct profile *shuffled(const struct profile *p, uint64_t *rnd)
 {
 	struct profile *to = profile_new();
@@ -461,7 +464,7 @@ static struct profile *shuffled(const struct profile *p, uint64_t *rnd)
 	return to;
 }
 
-/* The child @frame of @parent by looking at all nodes; 0: there is none. */
+/* The child @frame of @parent, found by looking at all nodes; 0: there is none. */
 static uint32_t child_among_all(const struct profile *p, uint32_t parent, uint32_t frame)
 {
 	for (uint32_t i = 1; i < p->nnodes; i++)
@@ -530,8 +533,9 @@ static void sorting_forgets_the_order_of_building(void **state)
 }
 
 /*
- * Nodes of many paths at a time are those of one after the other, of which others were there before. What a path has in
- * common with the one before may be told, or in part, or not.
+ * Adding many paths at once gives the same nodes as adding them one by one, some of which already
+ * existed. The prefix that a path shares with the previous one may be stated, in full or in part,
+ * or not.
  */
 static void paths_are_children_of_children(void **state)
 {

@@ -54,7 +54,7 @@ static void test_names(void **state)
 	expect_label(t, "/docker/" ID2, "fedcba987654");
 	expect_label(t, "/run/job-7", "job-7");
 	expect_label(t, "/kubepods/pod1/" ID2, "shop/web-0/nginx");
-	/* What is no container stands for itself only. */
+	/* A cgroup that is no container stands only for itself. */
 	expect_label(t, "/system.slice/ssh.service", "");
 	assert_null(ctr_table_of(t, "/system.slice/ssh.service/sub"));
 	assert_null(ctr_table_of(t, "/docker/" ID "0"));
@@ -110,7 +110,10 @@ static void expect_rows(struct ctr_table *t, size_t rows, size_t at, uint64_t us
 	assert_int_equal(c[at].usage_us, usage_us);
 }
 
-/* A cgroup whose container the recorder learns later. Version 0.1.0 told the counters from zero again, with the name. */
+/*
+ * A cgroup whose container the recorder learns later. Version 0.1.0 restarted the counters from
+ * zero when it learned the name.
+ */
 static void test_named_later(void **state)
 {
 	(void)state;
@@ -128,7 +131,7 @@ static void test_named_later(void **state)
 	}
 }
 
-/* The container's cgroup is another one at the same path, or may be: its number is not known. */
+/* The container's cgroup is, or may be, another one at the same path: its number is not known. */
 static void test_named_another(void **state)
 {
 	(void)state;
@@ -142,7 +145,7 @@ static void test_named_another(void **state)
 	}
 }
 
-/* Lives of a plain cgroup add up, their numbers known or not. */
+/* Lives of a plain cgroup add up, whether their numbers are known or not. */
 static void test_lives(void **state)
 {
 	(void)state;
@@ -166,22 +169,22 @@ static void test_same_names(void **state)
 	(void)state;
 	ev = event("/docker/" ID, 1, "docker", ID, "web");
 	ctr_table_add(t, &ev);
-	/* At the same time, of another runtime. */
+	/* At the same time, from another runtime. */
 	ev = event("/libpod-" ID2, 2, "podman", ID2, "web");
 	ctr_table_add(t, &ev);
 	expect_label(t, "/docker/" ID, "web");
 	expect_label(t, "/libpod-" ID2, "web:fedcba987654");
-	/* Made anew: another id, the same name; both lives are one. */
+	/* Recreated: another ID, the same name; both lives are one. */
 	ev = event("/docker/" ID2, 3, "docker", ID2, "web");
 	ctr_table_add(t, &ev);
 	expect_label(t, "/docker/" ID2, "web");
-	/* Of another runtime, when those before are gone. */
+	/* From another runtime, after the earlier ones have ended. */
 	ev.gone = true;
 	ctr_table_add(t, &ev);
 	ev = event("/libpod-" ID, 4, "podman", ID, "web");
 	ctr_table_add(t, &ev);
 	expect_label(t, "/libpod-" ID, "web");
-	/* What was said once stays. */
+	/* A label once given stays. */
 	expect_label(t, "/libpod-" ID2, "web:fedcba987654");
 	ctr_table_free(t);
 }
@@ -212,7 +215,7 @@ static void test_counters(void **state)
 	struct strbuf sb = STRBUF_INIT;
 
 	(void)state;
-	/* Not readable at first, then from some value on. */
+	/* Not readable at first, then with some start value. */
 	ctr_table_add(t, &ev);
 	assert_false(ctr_table_of(t, "/a")->have_usage);
 	read_cpu(&ev, 1000000, 400, 26, 5000000);
@@ -220,7 +223,7 @@ static void test_counters(void **state)
 	expect_cpu(t, 0, 0, 0, 0);
 	ctr_throttle_line(ctr_table_of(t, "/a"), &sb);
 	assert_int_equal(sb.len, 0);
-	/* In two segments: what lies between them counts as well. */
+	/* In two segments: the usage between them counts as well. */
 	read_cpu(&ev, 1500000, 500, 36, 5500000);
 	ctr_table_add(t, &ev);
 	read_cpu(&ev, 1600000, 510, 37, 5600000);
@@ -229,7 +232,7 @@ static void test_counters(void **state)
 	ctr_table_add(t, &ev);
 	expect_cpu(t, 600000, 110, 11, 600000);
 	assert_true(ctr_table_of(t, "/a")->gone);
-	/* Restarted within the recording: another cgroup, whose counters begin at 0. */
+	/* Restarted within the recording: a new cgroup, whose counters begin at 0. */
 	ev.gone = false;
 	ev.node = 11;
 	ev.quota_us = 50000;
@@ -243,7 +246,7 @@ static void test_counters(void **state)
 	assert_false(ctr_table_of(t, "/a")->gone);
 	ctr_throttle_line(ctr_table_of(t, "/a"), &sb);
 	assert_string_equal(sb.s, "container web (docker): throttled in 74 of 507 periods, 3.8 s, limit 0.50 CPUs");
-	/* Damage: counters that go back are no reason for numbers beyond all bounds. */
+	/* Damage: counters that decrease must not give absurd totals. */
 	read_cpu(&ev, 3, 2, 1, 0);
 	ctr_table_add(t, &ev);
 	expect_cpu(t, 600007, 507, 74, 3800000);
@@ -251,7 +254,7 @@ static void test_counters(void **state)
 	ctr_table_free(t);
 }
 
-/* The path is another container's later, as with runc and a fixed path. */
+/* The path later belongs to another container, as with runc and a fixed path. */
 static void test_path_again(void **state)
 {
 	struct ctr_table *t = ctr_table_new();

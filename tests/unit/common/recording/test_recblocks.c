@@ -35,7 +35,10 @@ static size_t stream_blocks(int fd)
 	return n;
 }
 
-/* STREAM blocks of a recording of one sample before each of @n ticks, which come at @at milliseconds, and one behind. */
+/*
+ * STREAM blocks of a recording with one sample before each of @n ticks, @at milliseconds apart, and
+ * one after the last.
+ */
 static size_t blocks_with_ticks(const unsigned int *at, size_t n)
 {
 	char path[32];
@@ -60,7 +63,10 @@ static size_t blocks_with_ticks(const unsigned int *at, size_t n)
 	return blocks;
 }
 
-/* A few samples a second never make a block full: half a second after the first drain that saw it, it goes out. */
+/*
+ * A few samples per second never fill a block: it is written half a second after the first drain
+ * that saw it.
+ */
 static void test_age(void **state)
 {
 	static const unsigned int young[] = { 0, 50, 250, 499 }, old[] = { 0, 250, 500, 510 },
@@ -73,7 +79,7 @@ static void test_age(void **state)
 	assert_int_equal(blocks_with_ticks(twice, ARRAY_SIZE(twice)), 3);
 }
 
-/* Without a tick it is the size that ends a block. */
+/* Without ticks only its size ends a block. */
 static void test_size(void **state)
 {
 	char path[32];
@@ -105,7 +111,7 @@ static int on_dso(void *ctx, const struct ev_dso *ev)
 	return 0;
 }
 
-/* Bytes of a recording of binaries that came and went at @level. */
+/* Size in bytes of a recording of binaries that came and went, at @level. */
 static uint64_t bytes_at(enum pressure_level level)
 {
 	static const struct event_ops ops = { .dso = on_dso };
@@ -134,7 +140,7 @@ static uint64_t bytes_at(enum pressure_level level)
 	return bytes;
 }
 
-/* First it is packed faster, then not at all. */
+/* Compression first becomes faster, then stops. */
 static void test_effort(void **state)
 {
 	uint64_t best = bytes_at(PRESSURE_NONE), fast = bytes_at(PRESSURE_FAST), stored = bytes_at(PRESSURE_STORED);
@@ -155,10 +161,10 @@ struct chains {
 	uint64_t rnd;
 	bool none, all_new;
 	uint64_t ip[CHAINS][DEPTH];
-	uint64_t seen;			/* samples read whose chain is what was written */
+	uint64_t seen;			/* samples read with the chain that was written */
 };
 
-/* The chain of the next sample: one of a few, in no order that could be learnt. */
+/* The chain of the next sample: one of a few, in an unpredictable order. */
 static uint32_t next_chain(struct chains *c, uint64_t *ip)
 {
 	const uint64_t *known = c->ip[(random_next(&c->rnd) >> 32) % CHAINS];
@@ -189,7 +195,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	return 0;
 }
 
-/* Bytes of a recording whose samples differ in nothing but time and chain. */
+/* Size in bytes of a recording whose samples differ only in time and chain. */
 static uint64_t bytes_with(bool none, bool all_new)
 {
 	static const struct event_ops ops = { .sample = on_sample };
@@ -223,8 +229,9 @@ static uint64_t bytes_with(bool none, bool all_new)
 }
 
 /*
- * Which of 8 known chains it is takes 3 bits, and whether it is the last one again less than one; 240 bytes of addresses
- * come once. Of chains never met before an address alone has 24 random bits.
+ * Naming one of 8 known chains takes 3 bits, and repeating the last one takes less than one bit;
+ * the 240 bytes of addresses come once. For chains never seen before, one address alone has 24
+ * random bits.
  */
 static void test_kernel_chains(void **state)
 {

@@ -11,7 +11,8 @@
 #include "samples/sample_codec.h"
 
 /*
- * Hundreds of files here cannot be opened, and say so: not on our stderr. Returns what to restore.
+ * Hundreds of files fail to open here and report it: keeps that off our stderr. Returns what to
+ * restore.
  */
 static int stderr_away(void)
 {
@@ -79,7 +80,7 @@ static void test_every_truncation(void **state)
 
 /* ---- flipped ---- */
 
-/* Bytes change, checksums do not: every sample that comes is one that was written, whole. */
+/* Bytes change, checksums do not: every delivered sample is one that was written, complete. */
 static void test_every_byte_flipped(void **state)
 {
 	struct image im = make(24, 8, 4);
@@ -106,7 +107,10 @@ static void test_every_byte_flipped(void **state)
 			for (int i = 0; i < 24; i++)
 				assert_true(g->sample[i] <= 1 && g->comm[i] <= 1);
 			opened += r != NULL;
-			/* Bytes of a block are lost without a word only if nothing was in them. */
+			/*
+			 * Bytes of a block may be lost without a report only if the block held
+			 * nothing.
+			 */
 			if (r && g->samples + g->comms < 48)
 				assert_true(rec_reader_damage(r)->bad_blocks ||
 					    rec_reader_damage(r)->cut);
@@ -122,7 +126,7 @@ static void test_every_byte_flipped(void **state)
 	free(im.b);
 }
 
-/* Hostile: the checksum is right, the payload is not. Only that nothing breaks. */
+/* Hostile input: a valid checksum and a damaged payload. The only check is that nothing crashes. */
 static void test_flips_with_right_checksum(void **state)
 {
 	struct image im = make(24, 8, 5);
@@ -153,7 +157,7 @@ static void test_flips_with_right_checksum(void **state)
 	free(im.b);
 }
 
-/* The same below the checksums and lengths, where flipped bits reach the decoders of samples. */
+/* The same below the checksums and lengths, so that flipped bits reach the sample decoders. */
 static void test_hostile_samples(void **state)
 {
 	struct sample_enc *e = sample_enc_new(100);
@@ -187,7 +191,7 @@ static void test_hostile_samples(void **state)
 		cursor_init(&block.code, code->s, code->len);
 		sample_dec_key(d);
 		sample_dec_block(d, &block);
-		/* Wrong symbols may well be more samples than there were, but not without end. */
+		/* Wrong symbols may decode to more samples than there were, but not endlessly. */
 		while (!err) {
 			err = sample_dec_next(d, &ev);
 			if (err)
@@ -203,7 +207,7 @@ static void test_hostile_samples(void **state)
 		for (int i = 3; i >= 0; i--)
 			code->s[undo[i].at] = undo[i].old;
 	}
-	/* Sound samples before the damage, and an end to each round. */
+	/* Intact samples before the damage, and every round ends. */
 	assert_true(decoded > 10000);
 	assert_int_equal(failed, 2000);
 	strbuf_fini(&syms);
@@ -277,7 +281,7 @@ static void test_hostile_events(void **state)
 	event_enc_cgroup(&e, &out, &cg);
 	event_enc_ksymbol(&e, &out, &ks);
 	for (int round = 0; round < 50000; round++) {
-		/* A copy of exactly that size, so that a sanitizer sees any step beyond. */
+		/* A copy of exactly that size, so that a sanitizer sees any access beyond it. */
 		size_t len = round % 2 ? out.len : gen_below(&g, (uint32_t)out.len + 1);
 		uint8_t *copy = malloc(len + 1);
 		struct cursor c;
@@ -298,7 +302,7 @@ static void test_hostile_events(void **state)
 	event_enc_fini(&e);
 }
 
-/* A type that only a later version knows is stepped over. */
+/* A block type that only a later version knows is skipped. */
 static void test_unknown_block(void **state)
 {
 	struct image im = make(16, 8, 7);
@@ -335,7 +339,7 @@ static void test_unknown_block(void **state)
 
 /* ---- other files ---- */
 
-/* What stderr got while opening @path, which must fail. In @out. */
+/* What was written to stderr while opening @path, which must fail, to @out. */
 static void open_fails(const char *path, char *out, size_t size)
 {
 	FILE *f = tmpfile();

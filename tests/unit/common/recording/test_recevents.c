@@ -120,7 +120,7 @@ static const struct event_ops say_all = {
 	.absence = say_absence, .container = say_container, .sample = say_sample,
 };
 
-/* Each event is said as it is handed to the writer and again as it comes from the reader. */
+/* Each event as text: as it is handed to the writer, and again as the reader returns it. */
 static void test_order_of_events(void **state)
 {
 	static const uint64_t chain[] = { (uint64_t)-128, 0xffffffff81234567ull };
@@ -221,7 +221,7 @@ static void test_order_of_events(void **state)
 		BOTH(absence, gone);
 		BOTH(container, ctr);
 		BOTH(container, slice);
-		if (i == 1) {	/* over a block's end, too */
+		if (i == 1) {	/* across a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);
 		}

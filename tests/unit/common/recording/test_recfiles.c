@@ -21,7 +21,7 @@
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
 
-/* ---- what a recording says, as text ---- */
+/* ---- a recording's content as text ---- */
 
 static int say_sample(void *ctx, const struct ev_sample *ev)
 {
@@ -54,7 +54,10 @@ static int say_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-/* Everything in the file, which is whole, has @kept in its ledger and the setting "k". */
+/*
+ * The whole content of the file, which must be complete, with @kept in its ledger and the setting
+ * "k".
+ */
 static char *say(const char *path, uint64_t kept)
 {
 	static const struct event_ops ops = { .dso = say_dso, .sample = say_sample };
@@ -118,7 +121,7 @@ static void end_out(struct rec_writer *w, struct rec_out *out, int fd, uint64_t 
 	assert_int_equal(bytes, lseek(fd, 0, SEEK_END));
 }
 
-/* The text of a file that a writer of its own wrote: @n samples from number @from on. */
+/* The text of a file that a separate writer wrote: @n samples from number @from on. */
 static char *alone(uint64_t seed, unsigned int from, unsigned int n, uint32_t id, const char *rows)
 {
 	const struct ev_ledger l = { .kept = n };
@@ -157,7 +160,7 @@ static void expect(const char *path, uint64_t seed, unsigned int from, unsigned 
 
 /* ---- from file to file ---- */
 
-/* Rows of a file come while the next one is being written. */
+/* The rows of a file arrive while the next one is being written. */
 static void test_turn(void **state)
 {
 	struct gen *g = calloc(1, sizeof(*g));
@@ -203,7 +206,10 @@ static void test_turn(void **state)
 	free(g);
 }
 
-/* A file that cannot be begun changes nothing; one that cannot be completed says so alone. */
+/*
+ * A file that cannot be started changes nothing; one that cannot be completed reports its error
+ * alone.
+ */
 static void test_turn_fails(void **state)
 {
 	struct gen *g = calloc(1, sizeof(*g));
@@ -242,7 +248,7 @@ static void test_turn_fails(void **state)
 	put(w, g, 10);
 	old = rec_writer_turn(w, fd[1], &err);
 	assert_non_null(old);
-	close(pipes[0]);	/* its reader is gone when the rows come */
+	close(pipes[0]);	/* its reader has closed when the rows come */
 	put_dso(w, 1);
 	put(w, g, 200);
 	rec_out_capture(w, old, &(struct capture){ CAPTURE_PERF_MAP, 1, "x", 1, 0 });
@@ -263,7 +269,10 @@ static void test_turn_fails(void **state)
 
 /* ---- memory ---- */
 
-/* Segments of 500 samples; the first ones are forgotten, the rest is dumped, and again later. */
+/*
+ * Segments of 500 samples: the first ones are forgotten, the rest is dumped, and dumped again
+ * later.
+ */
 static void test_memory(void **state)
 {
 	struct gen *g = calloc(1, sizeof(*g));
@@ -294,7 +303,7 @@ static void test_memory(void **state)
 	put(w, g, 500);		/* not in the dump */
 	put_capture(w, out, 3, "later rows");
 	end_out(w, out, fd[0], 1000);
-	/* 2000 to 3000, in two segments that each define the binary. */
+	/* 2000 to 3000, in two segments, each of which defines the binary. */
 	for (unsigned int i = 0; i < 2; i++) {
 		char *text = alone(6, 2000 + 500 * i, 500, 3, "rows"), *p;
 
@@ -307,7 +316,7 @@ static void test_memory(void **state)
 	got = say(path[0], 1000);
 	assert_string_equal(got, all.s);
 	free(got);
-	/* What was dumped is still there. */
+	/* The dumped segments are still there. */
 	rec_writer_segment(w);
 	rec_writer_forget(w, 5);
 	out = rec_writer_dump(w, fd[1], 5000000000ull, &err);
@@ -318,7 +327,7 @@ static void test_memory(void **state)
 	want = strstr(want + 1, "dso 3");
 	assert_memory_equal(got, want, strstr(want, "capture") - want);
 	free(got);
-	/* And nothing piles up. */
+	/* Memory does not grow. */
 	for (uint32_t seg = 7; seg < 400; seg++) {
 		put(w, g, 20);
 		assert_int_equal(rec_writer_segment(w), seg + 1);

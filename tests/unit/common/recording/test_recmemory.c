@@ -16,7 +16,7 @@
 #include "recording/rec_writer.h"
 
 #if defined(__SANITIZE_ADDRESS__)
-/* What was freed is kept for a while, by default 256 MiB of it. */
+/* ASan keeps freed memory for a while, by default 256 MiB of it. */
 const char *__asan_default_options(void);
 
 const char *__asan_default_options(void)
@@ -30,8 +30,8 @@ const char *__asan_default_options(void)
 #define LONG_WORDS 16u
 
 /*
- * What a steady program looks like to the recorder: a few threads, stacks of a few frames, always some
- * code that was not seen before. Sample @i has @i in its time and in a word.
+ * How a steady program appears to the recorder: a few threads, stacks of a few frames, and always
+ * some new code. Sample @i has @i in its time and in a word.
  */
 static void steady_sample(struct gen *g, uint64_t i)
 {
@@ -56,13 +56,13 @@ static void steady_sample(struct gen *g, uint64_t i)
 		sw->cls[sw->nkept] = k % 2 ? WORD_STACK : WORD_CODE;
 		sw->val[sw->nkept++] = k % 2 ? sw->base + 8 * gen_below(g, 16) : gen_code(g);
 	}
-	sw->val[0] = 0x560000000000ull + i;	/* code that is new */
+	sw->val[0] = 0x560000000000ull + i;	/* new code */
 	g->s.stack = sw;
 	g->s.regs[UREG_SP] = sw->base;
 	g->chain[1] = g->s.regs[UREG_IP] = gen_code(g);
 }
 
-/* The most memory this process ever had, in KiB. */
+/* The peak memory use of this process, in KiB. */
 static long peak_kib(void)
 {
 	FILE *f = fopen("/proc/self/status", "r");
@@ -99,7 +99,7 @@ static int long_sample(void *ctx, const struct ev_sample *ev)
 	return 0;
 }
 
-/* Both directions: memory after a million samples is what it was after the first tenth. */
+/* Writer and reader: memory use after a million samples equals that after the first tenth. */
 static void test_memory_is_flat(void **state)
 {
 	static const struct event_ops ops = { .sample = long_sample };
@@ -117,7 +117,10 @@ static void test_memory_is_flat(void **state)
 	assert_non_null(w);
 	for (uint64_t i = 0; i < LONG_RUN; i++) {
 		steady_sample(g, i);
-		/* Full speed would need ever more of the pool, and drop what does not fit. */
+		/*
+		 * At full speed the writer would need ever more of the pool, and drop what does not
+		 * fit.
+		 */
 		while (rec_writer_fill(w) > 20)
 			usleep(100);
 		assert_int_equal(rec_writer_sample(w, &g->s), 0);
@@ -147,7 +150,10 @@ int main(int argc, char **argv)
 	(void)argc;
 	(void)argv;
 #if defined(__SANITIZE_ADDRESS__)
-	/* tests/run has frames kept, too, whose functions have returned: more of them with each that is called. */
+	/*
+	 * With tests/run's settings ASan also keeps the frames of functions that have returned:
+	 * more with each call.
+	 */
 	if (getenv("ASAN_OPTIONS")) {
 		unsetenv("ASAN_OPTIONS");
 		execv(argv[0], argv);

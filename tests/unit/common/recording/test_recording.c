@@ -43,8 +43,8 @@ struct check {
 	struct seen *seen;
 	size_t nseen;
 	uint64_t samples;
-	uint64_t cut;	/* of them, with ev_sample.cut */
-	bool exact; /* nothing was forgotten on the way: changed_end must be as low as it can be */
+	uint64_t cut;	/* of these, with ev_sample.cut */
+	bool exact; /* nothing was forgotten so far: changed_end must be as low as possible */
 	uint64_t loose;	/* samples whose changed_end was higher than necessary */
 };
 
@@ -60,7 +60,10 @@ static struct seen *seen_of(struct check *c, uint32_t pid, uint32_t tid)
 	return &c->seen[c->nseen++];
 }
 
-/* Lowest address from which on the copy @now of [@lo, @hi) equals the previous one, by trying. */
+/*
+ * The lowest address from which on the copy @now of [@lo, @hi) equals the previous one, found by
+ * trying.
+ */
 static uint64_t lowest_equal(const struct seen *prev, uint64_t lo, uint64_t hi, const uint64_t *now)
 {
 	uint64_t a = hi;
@@ -177,7 +180,7 @@ static void read_samples(struct rec_reader *r, uint64_t seed, unsigned int nthr,
 	assert_int_equal(rec_reader_damage(r)->bad_blocks, 0);
 	assert_int_equal(rec_reader_damage(r)->lost_samples, 0);
 	assert_false(rec_reader_damage(r)->cut);
-	/* Both kinds came by. */
+	/* Both kinds occurred. */
 	assert_within(c->cut, 1, c->samples - 1);
 	if (exact)
 		assert_int_equal(c->loose, 0);
@@ -209,8 +212,8 @@ static void test_round_trip(void **state)
 		r = rec_reader_open(path);
 		assert_non_null(r);
 		/*
-		 * Fewer than 64 blocks: one KEY block, so changed_end is as low as can be. Twice:
-		 * passes repeat.
+		 * Fewer than 64 blocks: one KEY block, so changed_end is as low as possible. Run
+		 * twice: passes repeat.
 		 */
 		for (int pass = 0; pass < 2; pass++)
 			read_samples(r, i + 1, runs[i].nthr, runs[i].max_words, runs[i].n, true);
@@ -219,7 +222,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-/* A block for every sample or so: many KEY blocks, each of which forgets everything. */
+/* About one block per sample: many KEY blocks, each of which forgets everything. */
 static void test_many_key_blocks(void **state)
 {
 	char path[32];
@@ -239,7 +242,7 @@ static void test_many_key_blocks(void **state)
 
 static struct strbuf code;		/* what the decoder reads from */
 
-/* Give @syms to @d as a block of their own. */
+/* Gives @syms to @d as a block of its own. */
 static void unpacked(struct sample_dec *d, const struct strbuf *syms)
 {
 	struct sample_block block = { .symbols = syms->len / REC_SYMBOL };
@@ -281,9 +284,9 @@ static void test_eviction(void **state)
 			assert_int_equal(sample_dec_next(d, &ev), 0);
 			check_sample(c, &ev);
 		}
-		/* All symbols were taken: there is no further sample. */
+		/* All symbols were consumed: there is no further sample. */
 		assert_int_equal(sample_dec_next(d, &ev), -EINVAL);
-		/* If nothing was evicted this tested nothing. */
+		/* Without evictions this would test nothing. */
 		assert_true(c->loose > 0);
 		strbuf_fini(&syms);
 		check_fini(c);
@@ -296,7 +299,7 @@ static void test_eviction(void **state)
 	}
 }
 
-/* The words at the end of both that are the same at the same address, none of them above where the other ends. */
+/* How many words at the end of both are equal at the same address, up to the lower of both ends. */
 static uint32_t same_words(const struct stack_words *a, const struct stack_words *b)
 {
 	uint32_t n = 0;
@@ -313,7 +316,10 @@ static uint32_t same_words(const struct stack_words *a, const struct stack_words
 	return n;
 }
 
-/* What a sample says of the one before saves looking, and changes nothing; nor does what it says of any other. */
+/*
+ * What a sample states about the previous one saves comparing and changes no result; nor does a
+ * statement about any other sample.
+ */
 static void test_hints(void **state)
 {
 	enum { NTHR = 9 };
@@ -343,9 +349,9 @@ static void test_hints(void **state)
 		if (g->s.stack && serial[t]) {
 			g->s.same = same_words(g->s.stack, &last[t]);
 			g->s.same_as = serial[t];
-			if (i % 3 == 0)		/* not all that could be said */
+			if (i % 3 == 0)		/* less than could be stated */
 				g->s.same /= 2;
-			if (i % 7 == 0) {	/* of a sample that never came here */
+			if (i % 7 == 0) {	/* about a sample that this encoder never saw */
 				g->s.same = g->s.stack->nkept;
 				g->s.same_as = i - 1 == serial[t] ? i : i - 1;
 			}
@@ -388,7 +394,9 @@ static void test_stack_view(void **state)
 	assert_null(shadow_page_make(&pool, &st, 3));		/* limit */
 	assert_int_equal(stack_view_read(&sv, 0x1ff8, &val), 0);
 	assert_int_equal(val, 0x8877665544332211ull);
-	/* Little endian: three bytes on, the low bytes of the next word come in at the top. */
+	/*
+	 * Little endian: three bytes further, the low bytes of the next word become the top ones.
+	 */
 	assert_int_equal(stack_view_read(&sv, 0x1ffb, &val), 0);
 	assert_int_equal(val, 0xaa99008877665544ull);
 	assert_int_equal(stack_view_read(&sv, 0x2008, &val), 0);
@@ -401,7 +409,7 @@ static void test_stack_view(void **state)
 	shadow_pool_fini(&pool);
 }
 
-/* A callback's return value ends the pass and comes back. */
+/* A callback's return value ends the pass and is returned. */
 static int stop_at_third(void *ctx, const struct ev_sample *ev)
 {
 	(void)ev;
@@ -427,7 +435,7 @@ static void test_callback_stops(void **state)
 
 /* ---- where bytes go ---- */
 
-/* Written to a pipe, read from standard input at its other end. */
+/* Written to a pipe, and read from standard input at its other end. */
 static void test_pipes(void **state)
 {
 	int in[2], status, saved = dup(STDIN_FILENO);
@@ -455,7 +463,7 @@ static void test_pipes(void **state)
 	rec_reader_close(r);
 }
 
-/* Empties the pipe @arg, late. */
+/* Empties the pipe @arg after a delay. */
 static void *read_late(void *arg)
 {
 	static char buf[1 << 16];
@@ -469,7 +477,7 @@ static void *read_late(void *arg)
 	return (void *)n;
 }
 
-/* 16 MiB that do not compress; the first answer that is not 0. */
+/* 16 MiB of incompressible data; returns the first result that is not 0. */
 static int write_noise(struct rec_writer *w)
 {
 	uint64_t chain[1000] = { (uint64_t)-512 }, x = 1;
@@ -485,7 +493,9 @@ static int write_noise(struct rec_writer *w)
 	return err;
 }
 
-/* More than the pool has room for, and nobody reads yet: a sample is refused, unless the source can wait. */
+/*
+ * More than the pool can hold, with no reader yet: a sample is refused, unless the source can wait.
+ */
 static void test_patient(void **state)
 {
 	struct rec_writer *w;
@@ -525,12 +535,12 @@ static void test_write_errors(void **state)
 	int fd = gen_memfd(path), err = 0;
 
 	(void)state;
-	/* Known at once. */
+	/* Reported at once. */
 	assert_non_null(full);
 	assert_null(rec_writer_new(fileno(full), &err));
 	assert_int_equal(err, -ENOSPC);
 	fclose(full);
-	/* Found out on the way; said by every call from then on, and by the last. */
+	/* Noticed later; every call from then on reports it, and so does the last. */
 	getrlimit(RLIMIT_FSIZE, &old);
 	signal(SIGXFSZ, SIG_IGN);
 	setrlimit(RLIMIT_FSIZE, &low);

@@ -29,7 +29,7 @@ static void begin(struct resumption *t)
 	gen_init(t->got->gen, 6, 4, 300);
 }
 
-/* The @victim-th STREAM block. */
+/* The number of the @victim-th STREAM block. */
 static const struct block *stream_block(const struct resumption *t, unsigned int victim)
 {
 	const struct block *found = NULL;
@@ -47,7 +47,7 @@ static const struct block *stream_block(const struct resumption *t, unsigned int
 	return found;
 }
 
-/* Read the first @len bytes, with and without the thread that decodes ahead. */
+/* Reads the first @len bytes, with and without the thread that decodes ahead. */
 static const struct rec_damage *read_damaged(struct resumption *t, size_t len)
 {
 	char path[32];
@@ -72,13 +72,16 @@ static void end(struct resumption *t)
 	free(t->im.b);
 }
 
-/* The KEY block behind @victim, or the end. */
+/* The KEY block after @victim, or the end. */
 static unsigned int next_key(unsigned int victim)
 {
 	return MIN((victim / KEY_STEP + 1) * KEY_STEP, BLOCKS);
 }
 
-/* Damage in block @victim; @header: in its length, else in its payload; @index: the END block and its index are left. */
+/*
+ * Damages block @victim; @header: its length, otherwise its payload; @index: the END block and its
+ * index stay.
+ */
 static void resume(unsigned int victim, bool header, bool index)
 {
 	const struct rec_damage *d;
@@ -99,7 +102,7 @@ static void resume(unsigned int victim, bool header, bool index)
 		len = t.blk[t.nblk - 1].off;
 	}
 	d = read_damaged(&t, len);
-	/* Samples come back with the next KEY block, side-band with the next block. */
+	/* Samples resume at the next KEY block, side-band at the next block. */
 	for (unsigned int i = 0; i < SAMPLES; i++) {
 		unsigned int b = i / PER_BLOCK;
 
@@ -109,7 +112,7 @@ static void resume(unsigned int victim, bool header, bool index)
 	assert_int_equal(d->cut, !index);
 	assert_int_equal(d->bad_blocks, 1);
 	assert_int_equal(d->first_bad, at->off);
-	/* Without the index nobody knows what a block with a damaged header had in it. */
+	/* Without the index, nobody knows what a block with a damaged header held. */
 	assert_int_equal(d->lost_samples, PER_BLOCK * (key - victim - (header && !index)));
 	end(&t);
 }
@@ -125,8 +128,9 @@ static void test_resume_at_key(void **state)
 }
 
 /*
- * Damage that shows only when all samples of block @victim were taken, and the next ones may be decoded already: it
- * says that it has one more. Those up to the next KEY block are not to be had.
+ * Damage that shows only after all samples of block @victim were delivered, when the next ones may
+ * be decoded already: the block declares one sample too many. The samples up to the next KEY block
+ * are lost.
  */
 static void resume_counted(unsigned int victim)
 {

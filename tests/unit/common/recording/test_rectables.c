@@ -49,7 +49,7 @@ static void test_captures_info_ledger(void **state)
 		  "ELF...",
 		  7, 0 },
 		{ CAPTURE_PERF_MAP, 1, noise,
-		  big, 0 }, /* noise: more than one block even compressed */
+		  big, 0 }, /* noise: more than one block even when compressed */
 		{ CAPTURE_KALLSYMS, 0, "", 0, 0 },
 		{ CAPTURE_ELF, 8, noise, REC_CAPTURE_CHUNK, 0 },
 	};
@@ -101,7 +101,7 @@ static void test_captures_info_ledger(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(caps); i++)
 		assert_int_equal(rec_writer_capture(w, &caps[i]), 0);
 	assert_int_equal(rec_writer_capture(w, &huge), -EFBIG);
-	rec_writer_info(w, "event", "cpu-clock");	/* the later value holds */
+	rec_writer_info(w, "event", "cpu-clock");	/* the later value wins */
 	assert_int_equal(rec_writer_ledger(w, &in), 0);
 	assert_int_equal(rec_writer_finish(w), 0);
 	assert_int_equal(rec_writer_bytes(w), lseek(fd, 0, SEEK_END));
@@ -162,7 +162,7 @@ static void test_captures_info_ledger(void **state)
 
 #define TALLY_ROWS 3000
 
-/* Row @i: every field another number, with steps down as well as up, and the largest there is. */
+/* Row @i: every field has a different number, rising and falling, up to the largest. */
 static struct ev_tally tally_made(uint64_t i)
 {
 	return (struct ev_tally){
@@ -213,7 +213,7 @@ static int on_counts(void *ctx, const struct ev_counts *row)
 	return 0;
 }
 
-/* Rows come back in the order they were given, over blocks among samples, and 0 rows are none. */
+/* Rows come back in the order given, across blocks and between samples, and 0 rows are allowed. */
 static void test_tables(void **state)
 {
 	struct ev_tally *rows = calloc(TALLY_ROWS, sizeof(*rows));

@@ -29,7 +29,9 @@ static uint64_t rnd(void)
 	return random_next(&rnd_state);
 }
 
-/* Every test is run twice: with what the CPU has, and as on one that has only what all have. */
+/*
+ * Every test runs twice: with the CPU's own instructions, and with only those that every CPU has.
+ */
 static bool wide = true, narrow;
 
 static struct nibble_dec *dec_new(void **state)
@@ -66,7 +68,10 @@ static void test_symbols(void **state)
 	uint32_t ctx;
 	bool plain;
 
-	/* Blocks of many sizes; what was learnt goes on, until a reset makes both sides forget it. */
+	/*
+	 * Blocks of many sizes; what was learnt carries over, until a reset clears it on both
+	 * sides.
+	 */
 	for (uint32_t n = 0; n < 40000; n = n * 3 + 1) {
 		strbuf_reset(&syms);
 		strbuf_reset(&code);
@@ -80,7 +85,7 @@ static void test_symbols(void **state)
 			nibble_put(&syms, CTX + ctx, sym);
 		}
 		next = rnd_state;
-		/* Blocks in between that nobody learns from. */
+		/* Blocks in between that are not learnt from. */
 		plain = n == 13 || n == 1093;
 		if (plain)
 			nibble_plain(&syms, &code);
@@ -100,8 +105,8 @@ static void test_symbols(void **state)
 		again = next;
 	}
 	/*
-	 * Of four symbols the first has 4 bits, the second an entropy of 0.98, the others hardly any:
-	 * 0.62 bytes each time, and something for learning.
+	 * Four symbols: the first has 4 bits, the second an entropy of 0.98, the others hardly any:
+	 * 0.62 bytes each time, plus the cost of learning.
 	 */
 	assert_within(code.len, 29524 / 4 * 60 / 100, 29524 / 4 * 72 / 100);
 	nibble_get(d, CTX);
@@ -157,7 +162,10 @@ static void test_numbers(void **state)
 	check_numbers(state, true);
 }
 
-/* What can be any of 16 takes half a byte from the first one on, and what is small one symbol. */
+/*
+ * A value that can be any of 16 takes half a byte from the first one on, and a small number takes
+ * one symbol.
+ */
 static void test_flat(void **state)
 {
 	struct nibble_enc *e = nibble_enc_new();
@@ -170,7 +178,10 @@ static void test_flat(void **state)
 		nibble_put_num(&syms, CTX_TIME, rnd() | 1ull << 63);
 	}
 	nibble_enc_pack(e, &syms, &code);
-	/* Of 18 symbols of a number and the flat one, 15 are flat, and the length is always the same. */
+	/*
+	 * Of 18 symbols for a number and the flat one, 15 are flat, and the length is always the
+	 * same.
+	 */
 	assert_within(code.len, 1000 * 16 / 2, 1000 * 17 / 2 + 100);
 	nibble_dec_begin(d, code.s, code.len, syms.len / 4, false);
 	rnd_state = again;
@@ -191,7 +202,7 @@ static void test_flat(void **state)
 	strbuf_fini(&code);
 }
 
-/* Any bytes are symbols below 16, and an end is noticed wherever it comes. */
+/* Arbitrary bytes decode to symbols below 16, and the end is detected wherever it is. */
 static void test_damage(void **state)
 {
 	struct nibble_dec *d = dec_new(state);
@@ -200,7 +211,8 @@ static void test_damage(void **state)
 
 	for (int round = 0; round < 2000; round++) {
 		size_t len = rnd() % sizeof(junk);
-		uint8_t *copy = malloc(len + 1);	/* so that a sanitizer sees any step beyond */
+		uint8_t *copy = malloc(len + 1);	/* so that a sanitizer sees any access
+							 * beyond it */
 
 		for (size_t i = 0; i < len; i++)
 			copy[i] = (uint8_t)rnd();
@@ -217,7 +229,7 @@ static void test_damage(void **state)
 	nibble_dec_free(d);
 }
 
-/* Symbols under contexts of every page, in such an order that each reset leaves others out. */
+/* Symbols under contexts of every page, in an order in which each reset omits different ones. */
 static void put_everywhere(struct strbuf *syms, uint32_t step)
 {
 	for (int round = 0; round < 8; round++)
@@ -225,7 +237,10 @@ static void put_everywhere(struct strbuf *syms, uint32_t step)
 			nibble_put(syms, ctx, ctx / step & 15);
 }
 
-/* A reset forgets all that was learnt, of each page, however often: the code is as from the first time. */
+/*
+ * A reset forgets all that was learnt, in each page, any number of times: the code is the same as
+ * the first time.
+ */
 static void test_forget(void **state)
 {
 	static const uint32_t steps[] = { 50, 3000, 50, 128, 127, 50 };
@@ -257,7 +272,10 @@ static void test_forget(void **state)
 	nibble_dec_free(d);
 }
 
-/* Few symbols cost few pages of models, also when others came before: a capture of a small file is no more than that. */
+/*
+ * Few symbols use few pages of models, even if others came before: a capture of a small file has no
+ * more.
+ */
 static void test_few(void **state)
 {
 	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
@@ -277,7 +295,7 @@ static void test_few(void **state)
 		assert_true(nibble_dec_done(d));
 	}
 	getrusage(RUSAGE_THREAD, &after);
-	/* Of the 256 there are. */
+	/* There are 256 pages. */
 	assert_true(after.ru_minflt - before.ru_minflt < 64);
 	nibble_enc_free(e);
 	nibble_dec_free(d);
@@ -285,7 +303,9 @@ static void test_few(void **state)
 	strbuf_fini(&code);
 }
 
-/* Both ways learn the same, from whatever comes and however often: a recording is read alike everywhere. */
+/*
+ * Both implementations learn the same from any input: a recording decodes alike on every machine.
+ */
 static void test_alike(void **state)
 {
 	struct nibble_dec *a = nibble_dec_new(), *b = nibble_dec_new();
@@ -294,7 +314,10 @@ static void test_alike(void **state)
 
 	(void)state;
 	for (int round = 0; both && round < 24; round++) {
-		/* Some of few contexts, so that models are used more often than they count. */
+		/*
+		 * Some rounds have few contexts, so that models are used more often than they
+		 * count.
+		 */
 		const uint32_t contexts = round % 3 ? 1u << round / 3 * 2 : NIBBLE_CONTEXTS;
 
 		for (size_t i = 0; i < sizeof(junk); i++)
@@ -324,7 +347,9 @@ static void test_alike(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(test_few, &wide),	/* the first: later ones use again what is freed, with all its pages */
+		cmocka_unit_test_prestate(test_few, &wide),	/* first, because later tests
+								 * reuse freed memory with all
+								 * its pages */
 		cmocka_unit_test_prestate(test_symbols, &wide),
 		cmocka_unit_test_prestate(test_numbers, &wide),
 		cmocka_unit_test_prestate(test_flat, &wide),

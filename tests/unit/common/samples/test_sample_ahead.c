@@ -19,13 +19,13 @@
 #define SAMPLES 600u
 #define BLOCKS 3u
 
-/* Blocks of samples, of which only the first can be decoded by itself. */
+/* Blocks of samples, of which only the first can be decoded independently. */
 struct world {
 	struct strbuf code[BLOCKS];
 	uint64_t symbols[BLOCKS];
 };
 
-/* @pages: most that are known of stacks, of all threads. */
+/* @pages: the most that are remembered about stacks, over all threads. */
 static void world_init(struct world *w, uint64_t seed, size_t pages)
 {
 	struct sample_enc *e = sample_enc_new(pages);
@@ -56,7 +56,7 @@ static void world_fini(struct world *w)
 		strbuf_fini(&w->code[b]);
 }
 
-/* What was taken of a block. */
+/* What was taken from a block. */
 struct taken {
 	uint64_t digest;
 	uint32_t n;
@@ -73,8 +73,8 @@ static struct sample_block block_of(const struct world *w, unsigned int b)
 }
 
 /*
- * Up to @want samples of block @b. @sa: NULL for without. The block behind it is being decoded meanwhile if there is one
- * below @end, as this one is if it is not the first below @end.
+ * Takes up to @want samples of block @b; without a thread if @sa is NULL. Meanwhile the block after
+ * it is decoded if it is below @end, as this one was if it is not the first below @end.
  */
 static struct taken take_of(struct sample_dec *d, struct sample_ahead *sa, const struct world *w, unsigned int b,
 			    uint32_t want, unsigned int end)
@@ -132,7 +132,7 @@ static void read_both(struct sample_dec *d, struct sample_dec *d2, struct sample
 	}
 }
 
-/* All blocks, each before it is due. */
+/* All blocks, each decoded ahead. */
 static void test_next_block(void **state)
 {
 	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
@@ -145,7 +145,7 @@ static void test_next_block(void **state)
 	for (int round = 0; round < 3; round++)
 		for (unsigned int b = 0; b < BLOCKS; b++)
 			same(take_of(d2, sa, &w, b, SAMPLES, BLOCKS), take(d, NULL, &w, b, SAMPLES));
-	/* Left off while the next one is under way, which is dropped with it. */
+	/* Stopped while the next one is being decoded, which is then dropped. */
 	for (uint32_t at = 0; at < SAMPLES; at += SAMPLES / 9) {
 		same(take_of(d2, sa, &w, 0, at, BLOCKS), take(d, NULL, &w, 0, at));
 		same(take(d2, sa, &w, 0, SAMPLES), take(d, NULL, &w, 0, SAMPLES));
@@ -160,7 +160,10 @@ static void test_next_block(void **state)
 	sample_dec_free(d2);
 }
 
-/* Blocks of events alone have no samples; those that say so wrongly are not done, nor those that have more than are said. */
+/*
+ * Blocks of only events have no samples. Blocks that falsely claim this are not finished, nor are
+ * those with more samples than declared.
+ */
 static void test_counts(void **state)
 {
 	struct sample_dec *d = sample_dec_new();
@@ -200,7 +203,7 @@ static void test_counts(void **state)
 	sample_dec_free(d);
 }
 
-/* The first blocks are read without it. */
+/* The first blocks are read without the thread. */
 static void test_begun_late(void **state)
 {
 	static const size_t pages[] = { 16384, WORD_CODEC_PAGES + 3 };
@@ -225,7 +228,7 @@ static void test_begun_late(void **state)
 	}
 }
 
-/* With room for all stacks, and with so little that threads are forgotten all the time. */
+/* With room for all stacks, and with so little that threads are forgotten constantly. */
 static void test_same_samples(void **state)
 {
 	static const size_t pages[] = { 16384, WORD_CODEC_PAGES + 3 };
@@ -247,7 +250,7 @@ static void test_same_samples(void **state)
 	}
 }
 
-/* Who takes them stops somewhere, while the thread is further; then all over again. */
+/* The consumer stops somewhere while the thread is further on; then it starts over. */
 static void test_left_off(void **state)
 {
 	static const uint32_t at[] = { 0, 1, 63, 64, 65, 255, 256, 257, SAMPLES - 1 };
@@ -269,7 +272,7 @@ static void test_left_off(void **state)
 	sample_dec_free(d2);
 }
 
-/* Wrong symbols end with the same sample. */
+/* Wrong symbols end at the same sample. */
 static void test_damage(void **state)
 {
 	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
@@ -289,7 +292,7 @@ static void test_damage(void **state)
 		w.code[0].s[at] = (char)random_next(&rnd);
 		t = take(d, NULL, &w, 0, SAMPLES);
 		same(take_of(d2, sa, &w, 0, SAMPLES, BLOCKS), t);
-		/* Of one that is sound the next is under way. */
+		/* While an intact block is taken, the next one is being decoded. */
 		sample_ahead_cancel(sa);
 		failed += t.err != 0;
 		w.code[0].s[at] = old;

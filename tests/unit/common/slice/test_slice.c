@@ -90,7 +90,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* A slice of this program with every @step th function; whole FDEs or the rows of one address. */
+/* A slice of this program with every @step-th function; whole FDEs or the rows of one address. */
 static void make_slice(struct fixture *f, size_t step, bool rows, struct strbuf *out)
 {
 	struct elf_sym *syms = calloc(f->nsyms, sizeof(*syms));
@@ -124,7 +124,10 @@ static void make_slice(struct fixture *f, size_t step, bool rows, struct strbuf 
 	free(syms);
 }
 
-/* Asked for its names, the @len bytes at @packed are @elf as it is written without call frame information. */
+/*
+ * Unpacked only for its names, @packed (@len bytes) gives @elf as it is written without call frame
+ * information.
+ */
 static void names_alone(struct fixture *f, const struct strbuf *elf, const char *packed, size_t len)
 {
 	struct strbuf want = STRBUF_INIT, got = STRBUF_INIT;
@@ -143,7 +146,10 @@ static void names_alone(struct fixture *f, const struct strbuf *elf, const char 
 	strbuf_fini(&got);
 }
 
-/* Packs @elf; if it can be, then to what gives it again. Bytes, or 0. */
+/*
+ * Packs @elf; if that is possible, unpacking must give it back. Returns the packed size in bytes,
+ * or 0.
+ */
 static size_t there_and_back(struct fixture *f, const struct strbuf *elf)
 {
 	struct strbuf packed = STRBUF_INIT, back = STRBUF_INIT;
@@ -183,7 +189,7 @@ static void test_real_slices(void **state)
 	}
 }
 
-/* What a slice may lack, and sizes and places that no linker makes. */
+/* Slices with parts missing, and with sizes and offsets that no linker makes. */
 static void test_odd_slices(void **state)
 {
 	struct elf_sym syms[] = {
@@ -218,7 +224,7 @@ static void test_odd_slices(void **state)
 	}
 }
 
-/* Whatever the bytes are, nothing else comes back. */
+/* Whatever the bytes are, unpacking gives nothing else. */
 static void test_other_bytes(void **state)
 {
 	struct fixture *f = *state;
@@ -236,7 +242,7 @@ static void test_other_bytes(void **state)
 		else
 			refused++;
 	}
-	/* A name or an address may be any other; a header may not. */
+	/* A name or an address may have any value; a header may not. */
 	assert_true(packed > 100);
 	assert_true(refused > 100);
 	strbuf_reset(&bad);
@@ -249,7 +255,7 @@ static void test_other_bytes(void **state)
 	strbuf_fini(&bad);
 }
 
-/* Damage gives an error or a file of the right size, in little time and memory. */
+/* Damage gives an error or a file of the right size, with little time and memory. */
 static void test_damage(void **state)
 {
 	struct fixture *f = *state;
@@ -262,7 +268,7 @@ static void test_damage(void **state)
 		size_t len = i % 4 ? packed.len : rnd((uint32_t)packed.len);
 		uint64_t size = i % 5 ? elf.len : rnd(2) ? rnd(1u << 24) : random_next(&rnd_state);
 
-		/* Of its own size, so that reading behind it is seen. */
+		/* A buffer of exactly that size, so that reading past it is seen. */
 		copy = malloc(len ? len : 1);
 		memcpy(copy, packed.s, len);
 		for (uint32_t k = rnd(4); k && len; k--)
@@ -275,7 +281,7 @@ static void test_damage(void **state)
 			assert_true(back.len <= size);
 		free(copy);
 	}
-	/* It is as well as before. */
+	/* The decoder works as before. */
 	strbuf_reset(&back);
 	assert_int_equal(slice_unpack(f->dec, packed.s, packed.len, elf.len, &back), 0);
 	assert_memory_equal(back.s, elf.s, elf.len);
@@ -297,7 +303,7 @@ static int on_capture(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-/* What would give much for little is stored as it is, and refused. */
+/* Data that would expand very much is stored unpacked, and is rejected in packed form. */
 static void test_growth(void **state)
 {
 	struct fixture *f = *state;
@@ -321,7 +327,7 @@ static void test_growth(void **state)
 	free(zeros);
 }
 
-/* The same of packed ones. */
+/* The same slices when they were packed. */
 static int on_packed(void *ctx, const struct capture *cap)
 {
 	struct capture plain = *cap;
@@ -331,7 +337,7 @@ static int on_packed(void *ctx, const struct capture *cap)
 
 	assert_int_equal(cap->packed == 0, cap->id == 1);
 	if (cap->packed) {
-		/* Cut it is none. */
+		/* A truncated one is rejected. */
 		assert_int_not_equal(slice_unpack(d, cap->data, cap->packed / 2, cap->size, &out), 0);
 		strbuf_reset(&out);
 		assert_int_equal(slice_unpack(d, cap->data, cap->packed, cap->size, &out), 0);
@@ -344,7 +350,7 @@ static int on_packed(void *ctx, const struct capture *cap)
 	return ret;
 }
 
-/* Through a recording: in their short form, and the one that has none as it is. */
+/* Through a recording: packed if that is possible, otherwise unchanged. */
 static void test_recording(void **state)
 {
 	struct strbuf slice = STRBUF_INIT, other = STRBUF_INIT, *want[] = { &slice, &other, &slice };

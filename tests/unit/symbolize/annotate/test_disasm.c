@@ -28,7 +28,10 @@ static void put_le32(uint8_t *to, uint32_t v)
 		to[i] = (uint8_t)(v >> (8 * i));
 }
 
-/* Encodings by the Arm Architecture Reference Manual, C4.1 and C6.2; a branch's offset counts words from itself. */
+/*
+ * Encodings from the Arm Architecture Reference Manual, C4.1 and C6.2; a branch's offset counts
+ * words from the branch itself.
+ */
 static void test_aarch64(void **state)
 {
 	static const struct want wants[] = {
@@ -66,7 +69,7 @@ static void test_aarch64(void **state)
 	disasm_free(d);
 }
 
-/* The end of the bytes is no reason to read on, whatever they are. */
+/* Nothing is read past the end of the bytes, whatever they are. */
 static void test_cut(void **state)
 {
 	static const uint8_t bytes[] = { 0xe8, 0x01, 0x02, 0x03, 0x04 };	/* a call, SDM volume 2: E8 cd */
@@ -96,7 +99,10 @@ static void test_cut(void **state)
 	disasm_free(arm);
 }
 
-/* Bytes of one line of objdump -d --wide: "  401000:	55 48 89	push ...". How many; 0: no such line. */
+/*
+ * How many bytes one line of objdump -d --wide has: "  401000:    55 48 89        push ...". 0: no
+ * such line.
+ */
 static size_t objdump_bytes(const char *line, uint64_t *addr, uint8_t out[16])
 {
 	char *at;
@@ -111,8 +117,9 @@ static size_t objdump_bytes(const char *line, uint64_t *addr, uint8_t out[16])
 }
 
 /*
- * All of a library's functions, byte for byte as objdump shows them: an instruction has the length it has there. Each is given with
- * the bytes behind it, so that too long ones show.
+ * All functions of a library, compared with objdump: each instruction must have the length it has
+ * there. Each one is passed together with the bytes after it, so that a length that is too long
+ * shows.
  */
 static void test_objdump(void **state)
 {
@@ -131,7 +138,7 @@ static void test_objdump(void **state)
 	assert_int_equal(tool_run("objdump -d --wide \"$(realpath \"$(gcc -print-file-name=libc.so.6)\")\" >dump"), 0);
 	f = tool_open_text("dump");
 	assert_non_null(f);
-	/* An instruction is judged when the one behind it is known. */
+	/* An instruction is checked when the next one is known. */
 	while (fgets(line, sizeof(line), f)) {
 		uint8_t bytes[16];
 		size_t n = objdump_bytes(line, &addr, bytes);

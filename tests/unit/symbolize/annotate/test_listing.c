@@ -35,10 +35,11 @@ static const uint8_t bytes[] = {
 	0xc3,					/* 1010: ret, a piece begins */
 	0x90,					/* 1011: nop */
 	0x0f, 0x84, 0xf9, 0xff, 0xff, 0xff,	/* 1012: je 1011 */
-	0xe8,					/* 1018: a call without its operand: the piece ends */
-	0xc3,					/* 1019: ret, another one begins */
+	0xe8,					/* 1018: a call without its operand: the piece
+						 * ends */
+	0xc3,					/* 1019: ret, the next piece begins */
 	0xe8, 0xe1, 0x0f, 0x00, 0x00,		/* 101a: call 2000 */
-	0xe9, 0xe1, 0xff, 0xff, 0xff,		/* 101f: jmp 1005, within the jne */
+	0xe9, 0xe1, 0xff, 0xff, 0xff,		/* 101f: jmp 1005, into the jne */
 };
 
 static void pieces(uint8_t what[sizeof(bytes)])
@@ -48,7 +49,7 @@ static void pieces(uint8_t what[sizeof(bytes)])
 	what[0] = what[0x10] = what[0x19] = CODE_BEGIN;
 }
 
-/* This program's own file says which machine the code is for. */
+/* This program's own file tells which machine the code is for. */
 static bool here(struct module *m)
 {
 	*m = (struct module){ .id = 7, .elf = tool_open_elf("/proc/self/exe") };
@@ -131,7 +132,7 @@ static void capture(struct rec_writer *w, uint32_t id, const struct code_range *
 	strbuf_fini(&sb);
 }
 
-/* Two captures of one binary, as two segments have them, and one of another. */
+/* Two captures of one binary, as from two segments, and one of another binary. */
 static void test_recording(void **state)
 {
 	const struct code_range first[] = { { START - 16, 4 }, { START, 8 }, { START + 0x10, 9 } };
@@ -167,14 +168,14 @@ static void test_recording(void **state)
 	pieces(what);
 	assert_memory_equal(code.what, what, sizeof(bytes));
 	code_fini(&code);
-	/* From within a range: no instruction is known to begin there. */
+	/* Starting inside a range: no instruction is known to begin there. */
 	assert_int_equal(codesource_read(cs, &m, START + 1, START + 4, &code), 0);
 	assert_memory_equal(code.bytes, bytes + 1, 3);
 	assert_int_equal(code.what[0], CODE_THERE);
 	code_fini(&code);
 	assert_int_equal(codesource_read(cs, &m, START + 8, START + 16, &code), -ENOENT);
 	assert_int_equal(codesource_read(cs, &m, START, START, &code), -ENOENT);
-	/* A symbol may claim any size. */
+	/* A symbol may declare any size. */
 	assert_int_equal(codesource_read(cs, &m, START, UINT64_MAX, &code), 0);
 	assert_int_equal(code.size, CODE_MAX);
 	code_fini(&code);

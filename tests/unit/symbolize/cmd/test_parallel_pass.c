@@ -27,16 +27,16 @@
 #include "replay/replay.h"
 #include "unwind/unwind.h"
 
-#define BLOCKS 400	/* the writer begins a part with every 64th at the latest */
+#define BLOCKS 400	/* the writer starts a part at least every 64 blocks */
 #define PIDS 6
 
 struct world {
 	struct rec_writer *w;
-	struct gen g;		/* for its dice */
+	struct gen g;		/* for its random numbers */
 	uint64_t time;
 	uint32_t serial;
 	bool alive[PIDS];
-	bool strangers;		/* samples of processes that no event tells of, too */
+	bool strangers;		/* also samples of processes without any event */
 };
 
 static uint32_t pid_of(uint32_t i)
@@ -76,13 +76,13 @@ static void put_exec(struct world *w, uint32_t i)
 		.comm = gen_below(&w->g, 2) ? "one" : "two",
 	};
 
-	/* The recorder may have told what is there now already. */
+	/* The recorder may have reported the present state already. */
 	if (!gen_below(&w->g, 3))
 		put_proc(w, i, false);
 	assert_int_equal(rec_writer_comm(w->w, &ev), 0);
 }
 
-/* A name that comes late is the process's nevertheless, of all its samples. */
+/* A name that comes late still applies to the process, for all its samples. */
 static void put_rename(struct world *w, uint32_t i)
 {
 	const struct ev_comm ev = {
@@ -104,7 +104,7 @@ static void put_task(struct world *w, uint32_t i, bool fork)
 	assert_int_equal((fork ? rec_writer_fork : rec_writer_exit)(w->w, &ev), 0);
 }
 
-/* In user space, or in the kernel with registers and a stack copy, or with an empty one. */
+/* In user space, or in the kernel with registers and a stack copy, or with an empty stack copy. */
 static void put_sample(struct world *w, uint32_t i)
 {
 	uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
@@ -161,7 +161,7 @@ static void live(struct world *w)
 	}
 }
 
-/* To file descriptor @fd. */
+/* Writes a recording to file descriptor @fd. */
 static void write_world(int fd, uint64_t seed, bool strangers)
 {
 	struct world w = { .time = 1000000, .strangers = strangers };
@@ -184,7 +184,7 @@ static void write_world(int fd, uint64_t seed, bool strangers)
 			live(&w);
 		while (rec_writer_fill(w.w) > 50)
 			usleep(100);
-		/* The second one ends the block by its age. */
+		/* The second tick ends the block because of its age. */
 		for (int k = 0; k < 2; k++)
 			assert_int_equal(rec_writer_tick(w.w, tick += 1000000000), 0);
 	}
@@ -195,8 +195,8 @@ static void write_world(int fd, uint64_t seed, bool strangers)
 }
 
 /*
- * All that can be told of the recording @path, but for what @filter leaves out (NULL: nothing), when it is read by
- * @threads. Owned.
+ * The complete output for the recording @path, except for what @filter leaves out (NULL: nothing),
+ * when @threads threads read it. Owned.
  */
 static char *told(const char *path, struct filter *filter, unsigned int threads, uint32_t *parts)
 {
@@ -250,7 +250,7 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 	return text;
 }
 
-/* The lines of @text that hold @with, one behind the other. Owned. */
+/* The lines of @text that contain @with, concatenated. Owned. */
 static char *lines_with(const char *text, const char *with)
 {
 	char *copy = strdup(text), *out = calloc(1, strlen(text) + 1), *rest = copy, *line;
@@ -265,7 +265,7 @@ static char *lines_with(const char *text, const char *with)
 	return out;
 }
 
-/* What a filter of one process leaves are the lines of that process, whoever reads them. */
+/* A filter for one process leaves the lines of that process, however many threads read. */
 static void check_filters(const char *path)
 {
 	static const unsigned int threads[] = { 1, 2, 5 };

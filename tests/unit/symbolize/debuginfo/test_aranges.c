@@ -73,7 +73,7 @@ static void test_like_libdw(void **state)
 	close(fd);
 }
 
-/* Cut anywhere but between two units, or with any byte of a header that matters changed: nothing. */
+/* Cut anywhere except between two units, or with any relevant header byte changed: no result. */
 static void test_damaged(void **state)
 {
 	struct ranges have = RANGES_INIT;
@@ -105,7 +105,10 @@ static void test_damaged(void **state)
 		assert_int_not_equal(aranges_read(bad, unit, UINT32_MAX, &have), 0);
 		assert_int_equal(have.n, 0);
 	}
-	/* A unit behind the end of .debug_info, and no end that 32 bits can tell. */
+	/*
+	 * A unit that begins after the end of .debug_info, and an end that does not fit into 32
+	 * bits.
+	 */
 	memcpy(bad, data, size);
 	bad[9] = 0x7f;
 	assert_int_not_equal(aranges_read(bad, unit, 0x10000, &have), 0);

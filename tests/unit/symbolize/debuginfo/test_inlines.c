@@ -51,7 +51,7 @@ static const char inl_cc[] =
 	"	return 0;\n"
 	"}\n";
 
-/* GNU C: a function in a function, which is below another function's entry in the debug info. */
+/* GNU C: a nested function, whose entry is below the other function's entry in the debug info. */
 static const char nest_c[] =
 	"static volatile int sink;\n"
 	"static inline __attribute__((always_inline)) int low(int x) { for (; x > 3; x--) sink += x; return sink; }\n"
@@ -67,11 +67,11 @@ static const char nest_c[] =
 
 struct chain {
 	char name[CHAIN_MAX][512];
-	size_t n;	/* with the function itself, which is last */
+	size_t n;	/* with the function itself, which is the last one */
 };
 
 /*
- * The answers of "addr2line -a -i -f", read one address after the other: a line with the address,
+ * The answers of "addr2line -a -i -f", parsed one address after the other: a line with the address,
  * then for each frame a line with the name and one with file and line.
  */
 static bool next_chain(FILE *f, char **line, size_t *cap, bool *pending, uint64_t *addr,
@@ -99,10 +99,10 @@ static bool next_chain(FILE *f, char **line, size_t *cap, bool *pending, uint64_
 }
 
 /*
- * binutils (2.40) has two habits that are no oracle: an innermost function without a linkage name
- * (C, a lambda) that begins where a symbol does is called by that symbol; and the range lists of
- * clang's DWARF 5 are not read, so that nothing is inlined. LLVM has neither, and is asked when it
- * is installed.
+ * binutils (2.40) has two habits that make it no oracle. It names an innermost function without a
+ * linkage name (C, a lambda) that begins where a symbol does after that symbol. It does not read
+ * the range lists of clang's DWARF 5, so that nothing is inlined. LLVM has neither habit, and is
+ * used when it is installed.
  */
 static bool have_llvm(void)
 {
@@ -124,8 +124,8 @@ struct verdict {
 };
 
 /*
- * @file: with all of its debug info, for addr2line. @m: the same code as nsprof gets to see it. @step: every
- * address that is a multiple of it.
+ * @file: with all of its debug info, for addr2line. @m: the same code as nsprof sees it. @step: the
+ * addresses are the multiples of it.
  */
 static struct verdict compare(struct module *m, const char *file, unsigned int step)
 {
@@ -137,7 +137,7 @@ static struct verdict compare(struct module *m, const char *file, unsigned int s
 	uint64_t addr;
 	FILE *f;
 
-	/* Addresses of the functions that are ours; what crt1.o has is in no debug info. */
+	/* Addresses of our own functions; no debug info covers the code of crt1.o. */
 	assert_int_equal(
 		tool_run("nm -S --defined-only '%s' | awk 'tolower($3) ~ /[tw]/ && NF == 4 {"
 			 "print $1, $2}' | sort -u | while read a s; do"
@@ -184,7 +184,7 @@ static void close_module(struct module *m)
 	debugsource_fini(&m->files);
 }
 
-/* inl.cc takes a compiler seconds: each of these does it once, and with .dwo files once more. */
+/* Compiling inl.cc takes seconds: each of these compiles it once, and once more with .dwo files. */
 struct build {
 	const char *name, *command;
 };
@@ -226,7 +226,7 @@ static void check_program(const char *file, size_t deep, unsigned int step)
 
 static void test_compilers(void **state)
 {
-	/* Of objects by their build, or of the source itself. */
+	/* From the objects of a build, or from the source itself. */
 	static const struct {
 		const struct build *of;
 		const char *command;
@@ -250,12 +250,14 @@ static void test_compilers(void **state)
 		if (of)
 			compile(of);
 		assert_int_equal(tool_run("%s -o inl %s%s", builds[i].command, of ? of->name : "inl.cc", of ? ".o" : ""), 0);
-		/* A static program brings half a million addresses of libraries that have no debug info. */
+		/*
+		 * A static program brings half a million addresses of libraries without debug info.
+		 */
 		check_program("inl", 3, strstr(builds[i].command, "-static") ? 7 : 1);
 	}
 }
 
-/* clang leaves out .debug_aranges and DW_AT_sibling, and puts many ranges into one list. */
+/* clang omits .debug_aranges and DW_AT_sibling, and puts many ranges into one list. */
 static void test_clang(void **state)
 {
 	(void)state;
@@ -301,7 +303,7 @@ static void test_separate_debug_file(void **state)
 	assert_int_equal(v.wrong, 0);
 	assert_true(v.with_inlines > 100);
 
-	/* No debug info, no file: no inlined frames, at any address. */
+	/* No debug info or no file: no inlined frames, at any address. */
 	m = (struct module){ .dso.path = "stripped", .elf = tool_open_elf("stripped") };
 	for (uint64_t a = 0x1000; a < 0x2000; a++)
 		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, names, 4), 0);
@@ -311,7 +313,7 @@ static void test_separate_debug_file(void **state)
 	close_module(&m);
 }
 
-/* A second unit, so that what belongs to a unit is not what is first in a section. */
+/* A second unit, so that a unit's contributions are not always the first in their sections. */
 static const char more_cc[] =
 	"#include <list>\n"
 	"#include <numeric>\n"
@@ -323,7 +325,7 @@ static const char more_cc[] =
 	"}\n"
 	"__attribute__((cold)) int rarely(int n) { return more(n) + weigh({ n }); }\n";
 
-/* @file was split; "whole" is the same code with its debug info in one piece. */
+/* @file was split; "whole" is the same code with its debug info in one file. */
 static void check_split(const char *what)
 {
 	struct module m = { .elf = tool_open_elf("split") };
@@ -364,11 +366,14 @@ static void test_split(void **state)
 		printf("# %s\n", command);
 		check_split(".dwo files");
 		assert_int_equal(tool_run("mkdir -p away && mv *.dwo away/"), 0);
-		/* That of binutils 2.40 makes no sound package of DWARF 5. */
+		/* The tool of binutils 2.40 does not make a valid package of DWARF 5. */
 		if (strstr(command, "dwarf-4") && tool_have("dwp") &&
 		    tool_run("dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
 			check_split("dwp");
-		/* LLVM 14's never comes to an end with g++'s DWARF 5 of functions in sections of their own; else it takes 0.1 s of CPU time. */
+		/*
+		 * LLVM 14's tool never ends with g++'s DWARF 5 of functions in sections of their
+		 * own; otherwise it takes 0.1 s of CPU time.
+		 */
 		if (tool_have("llvm-dwp") &&
 		    tool_run("rm -f split.dwp; ulimit -t 3; timeout 20 llvm-dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
 			check_split("llvm-dwp");
@@ -377,7 +382,7 @@ static void test_split(void **state)
 	}
 }
 
-/* What is not there is not asked for in other places, and what is there but not meant is not used. */
+/* Missing files are not looked for elsewhere, and files that do not match are not used. */
 static void test_split_wrong(void **state)
 {
 	struct module m = { .dso.path = "split" };
@@ -389,7 +394,7 @@ static void test_split_wrong(void **state)
 	compile_split(&g5);
 	assert_int_equal(tool_run("g++ -o split inl.o"), 0);
 	compile_split(&g5s);
-	/* First another compilation of the file: its unit is not the one that is meant. */
+	/* First another compilation of the file, whose unit does not match. */
 	for (int i = 0; i < 2; i++) {
 		m.elf = tool_open_elf("split");
 		assert_non_null(m.elf);
@@ -397,7 +402,7 @@ static void test_split_wrong(void **state)
 			assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, names, CHAIN_MAX), 0);
 		close_module(&m);
 		m = (struct module){ .dso.path = "split" };
-		/* To open a pipe without a writer would be to wait for ever. */
+		/* Opening a pipe without a writer would block. */
 		assert_int_equal(tool_run("rm -f inl.dwo && mkfifo inl.dwo"), 0);
 	}
 }
@@ -413,7 +418,7 @@ static uint8_t *read_whole(const char *name, size_t *size)
 	return data;
 }
 
-/* Damaged packages and .dwo files give fewer frames, or wrong ones, and no more. */
+/* Damaged packages and .dwo files give fewer frames or wrong ones, and no crash. */
 static void test_split_damaged(void **state)
 {
 	static const char *const files[] = { "split.dwp", "inl.dwo" };
@@ -440,7 +445,7 @@ static void test_split_damaged(void **state)
 			FILE *f = fopen(dwo, "we");
 
 			memcpy(bad, good, size);
-			/* Sections' headers and the index are at the end. */
+			/* Section headers and index are at the end. */
 			for (int i = 0; i < 20; i++)
 				bad[i & 1 ? random_next(&seed) % size : size - 1 - random_next(&seed) % 4096] =
 					(uint8_t)random_next(&seed);
@@ -456,7 +461,7 @@ static void test_split_damaged(void **state)
 }
 
 /*
- * Two objects share their types in a file of their own, which is not where it would be looked for.
+ * Two objects share their types in a separate file, which is not where it would be looked for.
  */
 static void test_dwz_missing(void **state)
 {
@@ -468,8 +473,7 @@ static void test_dwz_missing(void **state)
 		skip();
 	compile(&g4);
 	/*
-	 * The path the file states is a pipe without a writer: to open it would be to wait for
-	 * ever.
+	 * The path stated in the file is a pipe without a writer: opening it would block forever.
 	 */
 	assert_int_equal(
 		tool_run("g++ -o a g4.o && g++ -o b g4.o &&"
@@ -484,7 +488,10 @@ static void test_dwz_missing(void **state)
 	close_module(&m);
 }
 
-/* Units without .debug_aranges; before its addresses the first entry of each has a text of the length given. */
+/*
+ * Units without .debug_aranges. In each unit's first entry, a text of the given length precedes the
+ * addresses.
+ */
 static const char tops_s[] =
 	".macro unit k len\n"
 	".text\n"
@@ -512,7 +519,10 @@ static const char tops_s[] =
 	".byte 4, 0x2e, 0, 3, 0x0e, 0, 0\n"	/* subprogram: name */
 	".byte 5, 0x24, 0, 0, 0, 0\n";	/* base_type */
 
-/* What no table leads to is found by the first entries of the units; of those with other addresses nothing else is read. */
+/*
+ * Units that no table covers are found through their first entries. Of units with other addresses
+ * nothing else is read.
+ */
 static void test_tops(void **state)
 {
 	struct module m = { .dso.path = "tops" };
@@ -539,7 +549,7 @@ static void test_tops(void **state)
 		assert_string_equal(names[0], name);
 		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ at.v + 4 }, names, CHAIN_MAX), 0);
 		if (k == 0) {
-			/* The entries before the last unit's. */
+			/* The entries before those of the last unit. */
 			Elf_Data *have = NULL;
 			Elf_Scn *scn = NULL;
 
@@ -575,7 +585,7 @@ static void test_max(void **state)
 		if (n < 3)
 			continue;
 		deep++;
-		/* The innermost ones are what is kept. */
+		/* The innermost frames are kept. */
 		assert_int_equal(inlines_lookup(module_inlines(&m), (struct svma){ a }, some, 2), 2);
 		assert_ptr_equal(some[0], all[0]);
 		assert_ptr_equal(some[1], all[1]);
@@ -595,7 +605,10 @@ static struct elf_file *open_damaged(const uint8_t *bad, size_t size, bool as_fi
 	return tool_open_elf("damaged");
 }
 
-/* From byte @from on, which is behind the code. Read from a file, it is read in pieces. */
+/*
+ * Damages bytes from @from on, which is after the code. With @as_file it is read from a file, in
+ * pieces.
+ */
 static void check_damaged(const char *file, size_t from, int rounds, bool as_file)
 {
 	struct strbuf good = STRBUF_INIT;
@@ -629,7 +642,7 @@ static void check_damaged(const char *file, size_t from, int rounds, bool as_fil
 	strbuf_fini(&good);
 }
 
-/* Damaged debug info gives fewer frames, or wrong ones, but no crash and no endless walk. */
+/* Damaged debug info gives fewer frames or wrong ones, but no crash and no endless loop. */
 static void test_damaged(void **state)
 {
 	(void)state;

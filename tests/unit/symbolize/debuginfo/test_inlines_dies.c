@@ -78,7 +78,7 @@ static void file_close(struct file *f)
 		close(f->fd);
 }
 
-/* libdw's first piece of code of @die, in *@lo and *@hi; false: it has none. */
+/* libdw's first code range of @die, in *@lo and *@hi; false: it has none. */
 static bool first_range(Dwarf_Die *die, Dwarf_Addr *lo, Dwarf_Addr *hi)
 {
 	Dwarf_Addr base;
@@ -86,7 +86,7 @@ static bool first_range(Dwarf_Die *die, Dwarf_Addr *lo, Dwarf_Addr *hi)
 	return dwarf_ranges(die, 0, &base, lo, hi) > 0;
 }
 
-static unsigned long stated;	/* entries whose code was compared */
+static unsigned long stated;	/* entries with compared code */
 
 static void same_entry(const struct inline_dies *d, Dwarf_Die *want, struct inline_die *got)
 {
@@ -103,7 +103,7 @@ static void same_entry(const struct inline_dies *d, Dwarf_Die *want, struct inli
 	} else if (dwarf_hasattr(want, DW_AT_low_pc) && dwarf_hasattr(want, DW_AT_high_pc)) {
 		Dwarf_Attribute low, high;
 
-		/* An index of an address, or an end, or no code. */
+		/* An address index, or an end address, or no code. */
 		dwarf_attr(want, DW_AT_low_pc, &low);
 		dwarf_attr(want, DW_AT_high_pc, &high);
 		assert_true(dwarf_whatform(&low) != DW_FORM_addr || dwarf_whatform(&high) == DW_FORM_addr ||
@@ -111,7 +111,7 @@ static void same_entry(const struct inline_dies *d, Dwarf_Die *want, struct inli
 	}
 }
 
-/* All below @die, which was read as @got. How many there are. */
+/* Everything below @die, which was read as @got. Returns the number of entries. */
 static unsigned long same_below(const struct inline_dies *d, Dwarf_Die *die, const struct inline_die *got)
 {
 	unsigned long n = 0;
@@ -141,7 +141,7 @@ static unsigned long same_below(const struct inline_dies *d, Dwarf_Die *die, con
 	return n;
 }
 
-/* Every entry of each unit. How many there were. */
+/* Every entry of each unit. Returns how many there were. */
 static unsigned long same_file(const char *name)
 {
 	struct inline_dies *d = inline_dies_new();
@@ -154,7 +154,7 @@ static unsigned long same_file(const char *name)
 
 	if (file_open(&f, name)) {
 		while (dwarf_get_units(f.dw, cu, &cu, NULL, &type, &top, NULL) == 0) {
-			/* Some lie in another section, and none has code. */
+			/* Some are in another section, and none has code. */
 			if (type == DW_UT_type)
 				continue;
 			assert_int_equal(inline_dies_unit(d, &f.secs, dwarf_dieoffset(&top) - dwarf_cuoffset(&top)), 0);
@@ -195,7 +195,7 @@ static void test_compilers(void **state)
 	assert_true(stated > 100);
 }
 
-/* What is there: of Go and Rust, where they were built, of the C library, and this program. */
+/* What exists: programs of Go and Rust, if they were built, the C library, and this program. */
 static void test_others(void **state)
 {
 	static const char *const targets[] = { "gospin", "rsspin", "units" };
@@ -221,22 +221,22 @@ static void test_others(void **state)
 static const uint8_t forms_abbrev[] = {
 	/* 1: a unit with children */
 	1, DW_TAG_compile_unit, 1, 0, 0,
-	/* 2: all that is passed */
+	/* 2: everything that is skipped */
 	2, DW_TAG_variable, 0,
 	DW_AT_name, DW_FORM_string, DW_AT_name, DW_FORM_block1, DW_AT_name, DW_FORM_block2, DW_AT_name, DW_FORM_block4,
 	DW_AT_name, DW_FORM_block, DW_AT_name, DW_FORM_exprloc, DW_AT_name, DW_FORM_udata, DW_AT_name, DW_FORM_sdata,
 	DW_AT_name, DW_FORM_data16, DW_AT_name, DW_FORM_strx3, DW_AT_name, DW_FORM_indirect, DW_AT_name,
 	DW_FORM_implicit_const, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f, DW_AT_name, DW_FORM_ref_addr,
 	DW_AT_name, DW_FORM_flag_present, 0, 0,
-	/* 3: a function that says where the next one is */
+	/* 3: a function that states where the next one is */
 	3, DW_TAG_subprogram, 1, DW_AT_low_pc, DW_FORM_addr, DW_AT_sibling, DW_FORM_ref2, DW_AT_high_pc, DW_FORM_udata, 0, 0,
-	/* 4: one whose end is an address */
+	/* 4: one with an end address */
 	4, DW_TAG_subprogram, 0, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_addr, 0, 0,
 	0,
 };
 
 static const uint8_t forms_info[] = {
-	/* 0: length, version 5, DW_UT_compile, 8 bytes an address, abbreviations at 0 */
+	/* 0: length, version 5, DW_UT_compile, 8-byte addresses, abbreviations at 0 */
 	0, 0, 0, 0, 5, 0, DW_UT_compile, 8, 0, 0, 0, 0,
 	/* 12 */
 	1,
@@ -245,7 +245,7 @@ static const uint8_t forms_info[] = {
 	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 1, 2, 3, DW_FORM_block1, 1, 9, 1, 2, 3, 4,
 	/* 64 */
 	3, 0, 0x10, 0, 0, 0, 0, 0, 0, 80, 0, 0x85, 1,
-	/* 77: below it, never looked at */
+	/* 77: below it, never read */
 	0xff, 0xff, 0xff,
 	/* 80 */
 	4, 0, 0x20, 0, 0, 0, 0, 0, 0, 1, 0x20, 0, 0, 0, 0, 0, 0,
@@ -271,12 +271,15 @@ static void test_forms(void **state)
 	assert_true(inline_dies_read(d, 80, &e) && e.has_code && e.high <= e.low && e.behind == 97);
 	assert_true(inline_dies_read(d, 97, &e) && !e.tag && e.behind == 98);
 	assert_false(inline_dies_read(d, 98, &e));
-	/* Back, to itself, out of the unit. */
+	/* Sibling references backwards, to the entry itself, out of the unit. */
 	for (unsigned int to = 0; to < 256; to++) {
 		info[73] = (uint8_t)to;
 		assert_int_equal(inline_dies_read(d, 64, &e), to > 64 && to <= 98);
 	}
-	/* Its length, an indirect form to one that is not known, to itself. */
+	/*
+	 * A wrong length, an indirect form that leads to an unknown one, and one that leads to
+	 * itself.
+	 */
 	memcpy(info, forms_info, sizeof(info));
 	info[0] = sizeof(info) - 3;
 	assert_int_equal(inline_dies_unit(d, &secs, 0), -EINVAL);
@@ -291,7 +294,7 @@ static void test_forms(void **state)
 	inline_dies_free(d);
 }
 
-/* Anything is there: each step goes on, and ends within the unit. */
+/* Arbitrary bytes: each step moves forward and ends within the unit. */
 static void test_damage(void **state)
 {
 	uint8_t info[sizeof(forms_info)], abbrev[sizeof(forms_abbrev)];

@@ -17,7 +17,7 @@
 #include "elf/elf_file.h"
 #include "toolrun.h"
 
-#define PIECE (128u << 10)	/* bytes that come at a time */
+#define PIECE (128u << 10)	/* bytes unpacked at a time */
 
 struct symbol {
 	const char *name;
@@ -42,7 +42,7 @@ static uint64_t address_of(struct elf_file *ef, const char *name)
 	return s.svma;
 }
 
-/* .debug_info as a handle of @ef has it. */
+/* .debug_info as a handle of @ef shows it. */
 static const uint8_t *info_of(struct elf_file *ef)
 {
 	Elf *elf = elf_file_handle(ef);
@@ -58,7 +58,10 @@ static const uint8_t *info_of(struct elf_file *ef)
 	return NULL;
 }
 
-/* Until the thread has come to byte @end of @want. What it writes is not to be compared before it has stopped. */
+/*
+ * Until the thread has reached byte @end of @want. Its output may be compared only after it has
+ * stopped.
+ */
 static void wait_for(const volatile uint8_t *have, const uint8_t *want, size_t end)
 {
 	while (!want[end - 1])
@@ -73,7 +76,7 @@ static void assert_zeros(const uint8_t *p, size_t from, size_t to)
 		assert_int_equal(p[i], 0);
 }
 
-/* A small unit with main() and a large one with second(); the symbols of a third have no unit. */
+/* A small unit with main() and a large one with second(); a third file's symbols have no unit. */
 static bool build(void)
 {
 	tool_write("a.c", "int second(void), third(void); int puts(const char *); int main(void) { puts(\"a\"); return second() + third(); }\n");

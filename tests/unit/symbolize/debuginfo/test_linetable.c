@@ -101,14 +101,14 @@ static void check_build(const char *build)
 		} else {
 			name = linetable_file(lt, file);
 			snprintf(got, sizeof(got), "%s:%u", name ? name : "??", no);
-			/* Code of no line: that of binutils writes '?', LLVM's 0. */
+			/* Code without a line: binutils writes '?', LLVM 0. */
 			if (!no && !have_llvm())
 				snprintf(got, sizeof(got), "%s:?", name ? name : "??");
 		}
 		if (linetable_path(lt, file, tool_dir, &path)) {
 			size_t len = strcspn(line, ":");
 
-			/* The folder: the base name is compared above. */
+			/* Only the folder, because the base name is compared above. */
 			if ((path.len != len || memcmp(path.s, line, len)) && wrong++ < 5)
 				printf("# %#llx: path ours %s, addr2line's %s\n", (unsigned long long)addr, path.s, line);
 		}
@@ -149,7 +149,7 @@ static void test_versions(void **state)
 			check_build(builds[i]);
 }
 
-/* What is damaged gives other rows or none, within the bounds of the bytes and of the rows. */
+/* Damaged tables give other rows or none, within the bounds of the bytes and of the rows. */
 static void test_damaged(void **state)
 {
 	struct linetable_sections good, bad;
@@ -168,7 +168,7 @@ static void test_damaged(void **state)
 	get_sections(ef, &good);
 	assert_non_null(good.line.data);
 	for (int round = 0; round < 20000; round++) {
-		/* In a block of its own size, so that a sanitizer sees what is read behind it. */
+		/* A block of exactly that size, so that a sanitizer sees reads past it. */
 		size_t size = round % 2 ? good.line.size : 1 + random_next(&seed) % good.line.size;
 		uint8_t *bytes = malloc(size);
 		size_t rows = 1000;
@@ -192,7 +192,7 @@ static void test_damaged(void **state)
 	elf_file_close(ef);
 }
 
-/* A table that makes a row of each byte ends where the caller's patience does. */
+/* A table that makes a row of each byte ends at the caller's limit. */
 static void test_rows_are_bounded(void **state)
 {
 	struct linetable_sections secs = { 0 };
@@ -202,13 +202,13 @@ static void test_rows_are_bounded(void **state)
 	uint64_t entry;
 
 	(void)state;
-	/* DWARF 5, 6.2.4, version 4: no folders, no files; then special opcodes all over. */
+	/* DWARF 5, 6.2.4, version 4: no folders, no files; then only special opcodes. */
 	p[0] = (uint8_t)(size - 4), p[1] = (uint8_t)((size - 4) >> 8);
 	p[4] = 4;
-	p[6] = 8;	/* length of what follows of the header */
+	p[6] = 8;	/* length of the rest of the header */
 	p[10] = 0, p[11] = 1, p[12] = 1, p[13] = 0, p[14] = 1, p[15] = 1;
 	memset(p + 18, 0xff, size - 18);
-	/* DW_LNE_set_address, to where code is. */
+	/* DW_LNE_set_address, to the address of the code. */
 	p[18] = 0, p[19] = 9, p[20] = 2;
 	secs.code = tool_open_elf("/proc/self/exe");
 	assert_non_null(secs.code);
@@ -218,7 +218,7 @@ static void test_rows_are_bounded(void **state)
 	lt = linetable_new(&secs, 0, &rows);
 	assert_int_equal(rows, 0);
 	linetable_free(lt);
-	/* Offsets behind the end, and no section at all. */
+	/* Offsets past the end, and no section at all. */
 	lt = linetable_new(&secs, size, &rows);
 	assert_null(linetable_file(lt, 1));
 	linetable_free(lt);

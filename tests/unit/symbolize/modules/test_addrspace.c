@@ -119,7 +119,7 @@ static void test_generation(void **state)
 	addrspace_add(a, &(struct mapping){ 0x1000, 0x5000, 0, NULL, "/a" });
 	assert_int_not_equal(a->generation, before);
 	before = a->generation;
-	/* A part of it again, as after mprotect(2): nothing new. */
+	/* A part of it again, as after mprotect(2): no change. */
 	addrspace_add(a, &(struct mapping){ 0x2000, 0x3000, 0x1000, NULL, "/a" });
 	assert_int_equal(a->generation, before);
 	assert_int_equal(a->n, 1);

@@ -91,7 +91,9 @@ static void test_times(void **state)
 	assert_int_equal(n, 4);
 	jitcode_free(jc);
 
-	/* The CPU's own time cannot be compared: the newest is right at any time. */
+	/*
+	 * With the CPU's own clock, times cannot be compared: the newest record counts at any time.
+	 */
 	header(&d, JITDUMP_ARCH_TIME);
 	load(&d, 300, 0x1000, 0x100, "newest");
 	load(&d, 200, 0x1000, 0x100, "older");
@@ -102,7 +104,7 @@ static void test_times(void **state)
 	strbuf_fini(&d);
 }
 
-/* Against the definition, with many functions over each other. */
+/* Compared with the definition, with many overlapping functions. */
 static void test_brute_force(void **state)
 {
 	enum { N = 300, SPACE = 1024, TIMES = 64 };
@@ -120,7 +122,7 @@ static void test_brute_force(void **state)
 		for (int i = 0; i < n; i++) {
 			char name[16];
 
-			/* The newest first, as a slice has them. */
+			/* Newest first, as in a slice. */
 			if (rand_r(&seed) % 4 == 0 && time)
 				time--;
 			f[i].time = time;
@@ -153,8 +155,8 @@ static void test_brute_force(void **state)
 	strbuf_fini(&d);
 }
 
-/* CIE and FDE of a function of 24 bytes, as python3.13 -X perf_jit writes them; the place of the
- * function relative to the FDE's field is @start. */
+/* CIE and FDE of a function of 24 bytes, as python3.13 -X perf_jit writes them; @start is the
+ * function's position relative to the FDE's field. */
 static size_t python_rows(uint8_t *out, int32_t start, uint32_t len)
 {
 	static const uint8_t bytes[] = {
@@ -188,7 +190,7 @@ static int64_t cfa_at(const struct jitcode *jc, uint64_t addr)
 static void test_rows(void **state)
 {
 	const uint64_t at = 0x7f6fd9fed000;
-	/* Where the specification's only reader lays it; where it lies in no case. */
+	/* Where the specification's only reader places it; where no reader does. */
 	static const int32_t starts[] = { -0x30, -0x1234, 0x100 };
 	struct strbuf d = STRBUF_INIT;
 	uint8_t eh[64];
@@ -223,7 +225,7 @@ static void test_rows(void **state)
 		header(&d, 0);
 		rows(&d, eh, 56);
 		load(&d, 1, at, 11, "py::f:x.py");
-		/* No numbers left: no rows. */
+		/* No free ids: no rows. */
 		jc = i ? jitcode_new(d.s, d.len, &next_id, next_id - 1) :
 			 jitcode_new(d.s, d.len, &next_id, 1u << 23);
 		assert_int_equal(cfa_at(jc, at + 4), i ? -1 : 16);
@@ -232,7 +234,7 @@ static void test_rows(void **state)
 	strbuf_fini(&d);
 }
 
-/* Lines by address, against a walk over the entries; base names; line 0 is none. */
+/* Lines by address, compared with a walk over the entries; base names; line 0 counts as no line. */
 static void test_lines(void **state)
 {
 	struct jitdump_line v[40];
@@ -275,7 +277,7 @@ static void test_lines(void **state)
 	strbuf_fini(&d);
 }
 
-/* Damaged slices and rows: no crash, and nothing outside of the function asked for. */
+/* Damaged slices and rows: no crash, and nothing beyond the requested function. */
 static void test_damaged(void **state)
 {
 	struct strbuf d = STRBUF_INIT;
@@ -319,7 +321,7 @@ static void test_damaged(void **state)
 	strbuf_fini(&d);
 }
 
-/* An address space has another generation exactly when what it says of addresses may differ. */
+/* An address space gets another generation exactly when lookups in it may differ. */
 static void test_addrspace(void **state)
 {
 	struct addrspace *as = addrspace_new(), *child;

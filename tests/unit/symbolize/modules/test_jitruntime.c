@@ -53,22 +53,22 @@ static void test_advice(void **state)
 	(void)state;
 	assert_non_null(strstr(jit_runtime_naming(JIT_JVM), "jcmd PID Compiler.perfmap"));
 	assert_non_null(strstr(jit_runtime_unwinding(JIT_JVM, false), "+PreserveFramePointer"));
-	/* OpenJ9 has another map and no such option, and maps a file of HotSpot's name. */
+	/* OpenJ9 has another map and no such option, and maps a file with HotSpot's name. */
 	assert_string_equal(jit_runtime_naming(JIT_OPENJ9 | JIT_JVM), "run java with -XX:+PerfTool");
 	assert_null(jit_runtime_unwinding(JIT_OPENJ9 | JIT_JVM, false));
-	/* Frame pointers are another option than the map. */
+	/* Frame pointers need another option than the map. */
 	assert_non_null(jit_runtime_unwinding(JIT_JVM, true));
-	/* Erlang's option gives both: where there are names, it is on. */
+	/* Erlang's one option enables both: where there are names, there are frame pointers. */
 	assert_non_null(strstr(jit_runtime_naming(JIT_ERLANG), "+JPperf true"));
 	assert_non_null(strstr(jit_runtime_unwinding(JIT_ERLANG, false), "+JPperf true"));
 	assert_null(jit_runtime_unwinding(JIT_ERLANG, true));
 	assert_null(jit_runtime_unwinding(JIT_ERLANG | JIT_DUMP, true));
-	/* What qemu runs may be Java; the code is qemu's. */
+	/* The program in qemu may be Java, but the code is qemu's. */
 	assert_string_equal(jit_runtime_naming(JIT_QEMU | JIT_JVM), jit_runtime_naming(JIT_QEMU));
 	assert_null(jit_runtime_unwinding(JIT_QEMU, false));
 	assert_null(jit_runtime_naming(JIT_SBCL));
 	assert_null(jit_runtime_naming(JIT_LUAJIT));
-	/* Nothing is known: nothing is claimed. */
+	/* Nothing is known, so nothing is claimed. */
 	assert_int_equal(strncmp(jit_runtime_naming(0), "if it can, ", 11), 0);
 	assert_int_equal(strncmp(jit_runtime_unwinding(JIT_DUMP, true), "if it can, ", 11), 0);
 }

@@ -33,7 +33,7 @@ static uint8_t exe_id_len;
 static uint64_t own_start;		/* field 22 of /proc/self/stat */
 static uint64_t map_start, map_end;	/* a mapping of the executable */
 
-/* A recording that says it was made on @host, in boot @boot (NULL: does not say). */
+/* A recording that states that it was made on @host, in boot @boot (NULL: it does not state it). */
 static void pretend_recorded_on(const char *host, const char *boot)
 {
 	char path[] = "/tmp/nsprof-test-module.XXXXXX";
@@ -103,7 +103,7 @@ static int setup(void **state)
 	return exe_id_len == 20 && own_start && map_start ? 0 : -1;
 }
 
-/* This test's executable as the recorder would have seen it. */
+/* This test's executable as the recorder would describe it. */
 static struct ev_dso own_dso(const char *path, bool with_id)
 {
 	struct ev_dso d = {
@@ -154,7 +154,7 @@ static void test_living_process(void **state)
 	(void)state;
 	here();
 	check_source(&d, (uint32_t)getpid(), own_start, MODULE_PROCESS);
-	/* The pid is somebody else's by now: only the build-id of the host's file is left. */
+	/* The PID has been reused: only the build-id of the host's file is left as proof. */
 	check_source(&d, (uint32_t)getpid(), own_start + 1, MODULE_HOST);
 }
 
@@ -173,12 +173,12 @@ static void test_by_identity(void **state)
 	d = own_dso(exe, false);
 	d.ino++;
 	check_source(&d, (uint32_t)getpid(), own_start, MODULE_NONE);
-	/* Nothing but a path and an inode number. */
+	/* Only a path and an inode number. */
 	d = own_dso(exe, false);
 	d.size = 0;
 	d.mtime_ns = 0;
 	check_source(&d, (uint32_t)getpid(), own_start, MODULE_NONE);
-	/* No start time: it may be any process. */
+	/* Without a start time it may be any process. */
 	d = own_dso(exe, false);
 	check_source(&d, (uint32_t)getpid(), 0, MODULE_NONE);
 }
@@ -231,7 +231,7 @@ static void test_other_host_or_boot(void **state)
 	pretend_recorded_on("some-other-host", NULL);
 	assert_int_equal(alive_check((uint32_t)getpid(), own_start), -EXDEV);
 	check_source(&d, (uint32_t)getpid(), own_start, MODULE_NONE);
-	/* A build-id holds on any host. */
+	/* A build-id is valid on any host. */
 	check_source(&by_id, (uint32_t)getpid(), own_start, MODULE_HOST);
 
 	pretend_recorded_on("localhost", "00000000-0000-0000-0000-000000000000");
@@ -274,7 +274,7 @@ static void test_captured(void **state)
 	m = load(ms, &d, 0, 0, 0, 0);
 	assert_int_equal(m->source, MODULE_NONE);
 
-	/* Rows that say they are another binary's. */
+	/* Rows that state another binary's build-id. */
 	d.id = 3;
 	d.build_id[19] ^= 1;
 	m = load(ms, &d, 0, 0, 0, 0);
@@ -283,7 +283,7 @@ static void test_captured(void **state)
 	modules_free(ms);
 }
 
-/* A binary captured when its file had to be let go, and again with the addresses seen since. */
+/* A binary captured when its file had to be closed, and again with the addresses seen since. */
 static void test_captured_twice(void **state)
 {
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
@@ -294,7 +294,10 @@ static void test_captured_twice(void **state)
 
 	(void)state;
 	here();
-	/* Any other ELF file stands for the first slice: the build-id tells which of them is used. */
+	/*
+	 * Another ELF file takes the place of the first slice: the build-id decides which of them
+	 * is used.
+	 */
 	if (eh)
 		modules_add_capture(ms, 1, eh, eh->e_shoff + (size_t)eh->e_shnum * eh->e_shentsize);
 	modules_add_capture(ms, 1, bytes, (size_t)exe_st.st_size);
@@ -306,7 +309,7 @@ static void test_captured_twice(void **state)
 	modules_free(ms);
 }
 
-/* A library's first processes are gone when it is asked for; one that comes later lives. */
+/* A library's first processes are gone when it is looked up; a later one is alive. */
 static void test_retry_with_later_process(void **state)
 {
 	struct ev_dso d = own_dso(exe, false);
@@ -357,9 +360,11 @@ static void test_table(void **state)
 	(void)state;
 	assert_null(modules_get(ms, 0));
 	assert_null(modules_get(ms, 4000000000u));
-	d.id = 4000000000u;	/* a hostile id must not size anything */
+	d.id = 4000000000u;	/* a hostile id must not determine a size */
 	assert_int_equal(modules_add(ms, &d), 0);
-	/* A recording in segments says it again; another binary under the same id it is not. */
+	/*
+	 * A recording in segments defines it again; another binary under the same id is rejected.
+	 */
 	assert_int_equal(modules_add(ms, &d), 0);
 	bad.id = d.id;
 	bad.path = "/bin/y";

@@ -27,12 +27,12 @@
 #include "recording/rec_writer.h"
 #include "toolrun.h"
 
-/* In no binary, so that only a slice has a name for it. */
+/* A name that is in no binary, so that only a slice can give it. */
 #define FAR 0x7f0000000000u
 #define FAR_LEN 16u
 
 struct packed {
-	struct strbuf elf, bytes;	/* the slice, and what is in the recording */
+	struct strbuf elf, bytes;	/* the slice, and its form in the recording */
 	struct capture cap;
 };
 
@@ -47,7 +47,7 @@ static int take(void *ctx, const struct capture *cap)
 	return 0;
 }
 
-/* @p->elf as a recording has it. */
+/* @p->elf as it is in a recording. */
 static void through_recording(struct packed *p)
 {
 	const struct capture cap = { .kind = CAPTURE_ELF, .id = 1, .data = p->elf.s, .size = p->elf.len };
@@ -128,7 +128,7 @@ static int is_it(void *ctx, const struct elf_sym *sym)
 	return 0;
 }
 
-/* The one symbol is there; rows only where @rows says so. */
+/* The one symbol is there; rows are there only if @rows. */
 static void assert_names(struct slice *sl, const char *name, bool rows)
 {
 	struct cfi_sections secs;
@@ -149,7 +149,10 @@ static void assert_names(struct slice *sl, const char *name, bool rows)
 	elf_file_close(ef);
 }
 
-/* By a thread and without, in any order; what was left to itself is there when it is asked for. */
+/*
+ * With and without a thread, in any order; unpacking that was left to itself is finished when the
+ * result is needed.
+ */
 static void test_orders(void **state)
 {
 	struct packed p[3];
@@ -216,7 +219,7 @@ static int find_malloc(void *ctx, const struct elf_sym *sym)
 	return 0;
 }
 
-/* The C library, whose tables are worth a job, found, with slice @p of it. */
+/* Finds the C library, whose tables are worth a job, with slice @p of it. */
 static struct module *open_module(struct modules *mods, const struct packed *p, const uint8_t *id, size_t id_len)
 {
 	struct ev_dso dso = { .id = 1, .build_id_len = (uint8_t)id_len };
@@ -236,7 +239,10 @@ static struct module *open_module(struct modules *mods, const struct packed *p, 
 	return m;
 }
 
-/* What the binary has no name for the recording may have, and its rows stay packed. Of all symbols, and of those that it takes. */
+/*
+ * If the binary has no name, the recording may have one; its rows stay packed. For all symbols, and
+ * for the expected ones.
+ */
 static void test_names_beside_the_binary(void **state)
 {
 	static const uint8_t id[20] = { 1, 2, 3 }, other[20] = { 4, 5, 6 };
@@ -264,7 +270,7 @@ static void test_names_beside_the_binary(void **state)
 		assert_int_equal(elf_file_symbols(m->elf, find_malloc, &malloc_at), 0);
 		assert_int_equal(module_symbol(m, malloc_at, &sym), 0);
 		assert_string_equal(sym.name, "malloc");
-		/* Who wants the rows after all gets them. */
+		/* The rows are available when they are needed after all. */
 		assert_int_equal(module_captured(m) != NULL, ours);
 		modules_free(mods);
 	}

@@ -46,7 +46,7 @@ static struct module *open_module(struct modules *mods, uint32_t id, const char 
 	return m;
 }
 
-/* Addresses all over the code of @m, of which some are in no symbol. */
+/* Addresses all over the code of @m, some of which are in no symbol. */
 static void add_places(struct fixture *f, struct module *m)
 {
 	const struct elf_load *loads;
@@ -64,7 +64,7 @@ static void add_places(struct fixture *f, struct module *m)
 	}
 }
 
-/* The C++ library, which a compiler brings along; NULL: this machine has none where it is looked for. */
+/* The C++ library that a compiler brings along; NULL: this machine has none in the usual places. */
 static const char *cxx_library(void)
 {
 	static const char *const paths[] = {
@@ -103,7 +103,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Location without a file, which nobody looks up. */
+/* A location without a file, which is not looked up. */
 static void add_other(struct fixture *f)
 {
 	struct location loc = { .kind = LOC_KERNEL, .addr = 0xffffffff81000000 };
@@ -137,7 +137,7 @@ static void check_symbols(const struct fixture *f, const struct prefetch_found *
 	assert_true(with > f->locs.n / 4);
 }
 
-/* Each name is there once, as demangle() has it. */
+/* Each name is there once, as demangle() gives it. */
 static void check_names(const struct prefetch_found *found, struct u64map *raw)
 {
 	size_t mangled = 0;
@@ -174,7 +174,7 @@ static void test_threads(void **state)
 	}
 }
 
-/* Not asked for, and of nothing. */
+/* Not requested, and with no locations. */
 static void test_none(void **state)
 {
 	const struct prefetch_opts opts = { .threads = 2 };

@@ -18,7 +18,7 @@
 static const struct perf_file_event event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .period = 99, .freq = true };
 static const struct perf_file_id id = { .pid = 7, .tid = 8, .cpu = 1, .time = 1000 };
 
-/* The whole file; the offset of its first record, and of the end of the last. */
+/* Reads the whole file; sets the offset of its first record and the end of the last. */
 static uint8_t *finish(struct perf_file *pf, FILE *f, uint64_t *at, uint64_t *end)
 {
 	uint64_t data[2];
@@ -59,7 +59,7 @@ static void test_longest_stack(void **state)
 	(void)state;
 	for (size_t i = 0; i < PERF_FILE_FRAMES; i++)
 		ips[i] = 0x1000 + i;
-	/* Both parts, so both markers. */
+	/* Both user and kernel part, so both markers. */
 	perf_file_sample(pf, &id, 5, ips, 1, ips + 1, PERF_FILE_FRAMES - 1);
 	perf_file_sample(pf, &id, 5, ips, 0, ips, 0);
 	all = finish(pf, f, &at, &end);
@@ -93,7 +93,7 @@ static void test_long_texts(void **state)
 	text[70000] = '\0';
 	perf_file_comm(pf, &id, false, text);
 	perf_file_mmap(pf, &id, &m, NULL, text);
-	perf_file_comm(pf, &id, false, "1234567");	/* with its NUL 8 bytes: no padding */
+	perf_file_comm(pf, &id, false, "1234567");	/* 8 bytes with its NUL: no padding */
 	perf_file_text(pf, PERF_FILE_CMDLINE, text);
 	all = finish(pf, f, &at, &end);
 	assert_int_equal(header_at(all, at).size, 8 + 8 + PERF_FILE_TEXT + 8 + 24);

@@ -43,7 +43,7 @@ static void test_every_byte(void **state)
 		else if (b < 0x20 || b == 0x7f)
 			strcpy(want, "a?z");
 		else if (b >= 0x80)
-			strcpy(want, "a\xef\xbf\xbdz");	/* alone, it is not UTF-8 */
+			strcpy(want, "a\xef\xbf\xbdz");	/* not UTF-8 on its own */
 		else
 			snprintf(want, sizeof(want), "a%cz", b);
 		check_clean(in, 3, want);
@@ -56,13 +56,13 @@ static void test_utf8(void **state)
 	CLEAN("gr\xc3\xb6\xc3\x9f", "gr\xc3\xb6\xc3\x9f");
 	CLEAN("\xe2\x82\xac\xf0\x9f\x94\xa5", "\xe2\x82\xac\xf0\x9f\x94\xa5");
 	CLEAN("\xf4\x8f\xbf\xbd", "\xf4\x8f\xbf\xbd");	/* U+10FFFD */
-	/* overlong '/', a surrogate, above U+10FFFF, cut off: a mark for each byte */
+	/* overlong '/', a surrogate, above U+10FFFF, truncated: one mark per byte */
 	CLEAN("\xc0\xaf", "\xef\xbf\xbd\xef\xbf\xbd");
 	CLEAN("\xe0\x80\xaf", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	CLEAN("\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	CLEAN("\xf4\x90\x80\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
 	CLEAN("a\xe2\x82", "a\xef\xbf\xbd\xef\xbf\xbd");
-	/* C1 controls, and blanks that a decoding reader takes for white space */
+	/* C1 controls, and characters that a decoding reader treats as white space */
 	CLEAN("a\xc2\x9bz", "a?z");
 	CLEAN("a\xc2\xa0z", "a z");
 	CLEAN("f\xe2\x80\x83" "12", "f_12");
@@ -91,7 +91,7 @@ static void test_ends(void **state)
 }
 
 /*
- * flamegraph.pl reads a line with this pattern, and what is left of it with the same pattern again.
+ * flamegraph.pl parses a line with this pattern, and the rest of it with the same pattern again.
  */
 static void test_no_frame_reads_as_a_count(void **state)
 {
@@ -200,8 +200,8 @@ static void test_sorted_and_weighted(void **state)
 	stack(&f, "a;\xc3\xb6", 7, 70);
 	stack(&f, "a;foo", 1, 5);
 	/*
-	 * The order "LC_ALL=C sort" gives these lines: ' ' 0x20 < '!' 0x21 < ';' 0x3b; bytes above
-	 * 0x7f last.
+	 * The order that "LC_ALL=C sort" gives these lines: ' ' 0x20 < '!' 0x21 < ';' 0x3b; bytes
+	 * above 0x7f last.
 	 */
 	out = output(&f, &opts, FOLD_SAMPLES);
 	assert_string_equal(out, "a;foo 13\n"
@@ -224,7 +224,7 @@ static int by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines of the stacks given, put together, merged and sorted in the simplest way. Owned. */
+/* The lines of the given stacks, concatenated, merged and sorted in the simplest way. Owned. */
 static char *plain_output(char **folded, size_t n)
 {
 	char *all = NULL, **lines = calloc(n, sizeof(*lines));
@@ -247,7 +247,7 @@ static char *plain_output(char **folded, size_t n)
 	return all;
 }
 
-/* Names that differ in what stands beside ';' and ' ' in order, begin alike, and are long. */
+/* Names that contain bytes next to ';' and ' ' in the sort order, share prefixes, and are long. */
 static void test_order_of_any_names(void **state)
 {
 	static const struct naming_opts opts = { .demangle = false };
@@ -279,7 +279,7 @@ static void test_order_of_any_names(void **state)
 				escape_frame(&clean, name, strlen(name));
 				strbuf_addf(&sb, "%s%s", k ? ";" : "", clean.s);
 			}
-			/* Past what is kept of a prefix, now and then. */
+			/* Rarely longer than the part of a prefix that is kept. */
 			if (round == 299)
 				for (k = 0; k < 3; k++)
 					strbuf_addf(&sb, ";%0*d;x", 700000, (int)(seed >> 31));
@@ -301,7 +301,7 @@ static void test_order_of_any_names(void **state)
 	}
 }
 
-/* Addresses without names: different ones, one line. Nothing is lost and nothing is "[unknown]". */
+/* Different addresses without names give one line. Nothing is lost and nothing is "[unknown]". */
 static void test_placeholders_merge(void **state)
 {
 	struct naming_opts opts = { .demangle = true };
@@ -318,7 +318,7 @@ static void test_placeholders_merge(void **state)
 		uint32_t node = stacktree_child(&f.tree, app, locations_id(&f.locs, &k));
 
 		stacktree_count(&f.tree, node, 1, 1);
-		/* One on top of another is no news either. */
+		/* Nor does one of them below another add a frame. */
 		k.addr += 0x1000;
 		node = stacktree_child(&f.tree, node, locations_id(&f.locs, &k));
 		stacktree_count(&f.tree, node, 2, 2);
@@ -354,14 +354,14 @@ static void test_container_labels(void **state)
 	check_container("/kubepods.slice/kubepods-pod12.slice/cri-containerd-" ID ".scope",
 			"0123456789ab");
 	check_container("/docker/" ID "/docker/" ID2, "fedcba987654");
-	/* One digit more is no container id. */
+	/* One digit more is no container ID. */
 	check_container("/docker/" ID "0", "/docker/" ID "0");
 	check_container("/user.slice/user-0.slice", "/user.slice/user-0.slice");
 	check_container("/", "host");
 	check_container("", "[no cgroup]");
 }
 
-/* Of a sample of process 11, thread 12, in a container; with --by @by. */
+/* The leading frames for a sample of process 11, thread 12, in a container; with --by @by. */
 static void check_lead(const char *by, bool merge, const char *comm, const char *want)
 {
 	struct addrspace none = { .n = 0 };
@@ -406,13 +406,13 @@ static void test_merged_threads(void **state)
 {
 	(void)state;
 	check_lead("comm", true, "worker-12", "worker-N");
-	/* A process is not one of several. */
+	/* The numbers of a process name are not merged. */
 	check_lead("process", true, "worker-12", "worker-12-11");
-	/* Else they would be told apart by that number. */
+	/* Otherwise that number would tell the threads apart. */
 	check_lead("thread", true, "worker-12", "worker-N-11/N");
 	check_lead("thread", true, "worker", "worker-11/12");
 	check_lead("container,thread", true, "worker-12", "0123456789ab;worker-N-11/N");
-	/* The program is called so. */
+	/* It is the name of the program. */
 	check_lead("thread", true, "python3", "python3-11/12");
 	check_lead("thread", true, "python4", "pythonN-11/N");
 	check_lead("comm", true, "", "[no_name]");

@@ -143,7 +143,7 @@ static void sample_chain(struct rec *r, uint32_t pid, uint32_t tid, uint64_t cgr
 	assert_int_equal(rec_writer_sample(r->w, &s), 0);
 }
 
-/* In the kernel, with user registers; @nwords: of the stack that could be copied. */
+/* In the kernel, with user registers; @nwords: words of the stack that could be copied. */
 static void sample_kernel(struct rec *r, uint32_t pid, uint64_t ip, uint32_t nwords)
 {
 	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000010 };
@@ -180,7 +180,7 @@ struct seen {
 		uint32_t pid, tid, image, serial, parent;
 		uint64_t start_ticks;
 		char comm[32], cgroup[64];
-		char path[64];	/* of the mapping that holds the user address */
+		char path[64];	/* of the mapping that contains the user address */
 		uint32_t dso;
 		int32_t ksym;
 	} s[SEEN_MAX];
@@ -253,8 +253,8 @@ static void test_mappings_and_names(void **state)
 	sample(&r, 100, 100, 0x600100);
 	assert_int_equal(rec_writer_cgroup(r.w, &cg), 0);
 	sample_chain(&r, 100, 100, 77, chain, 2);
-	sample_chain(&r, 100, 100, 78, chain, 2);	/* an id nothing is known of */
-	sample(&r, 999, 999, 0x400100);			/* a process nothing is known of */
+	sample_chain(&r, 100, 100, 78, chain, 2);	/* an unknown id */
+	sample(&r, 999, 999, 0x400100);			/* an unknown process */
 	play(&p, &r);
 	assert_int_equal(p.seen.n, 6);
 	assert_int_equal(p.seen.s[0].dso, 1);
@@ -288,13 +288,14 @@ static void test_fork_and_exec(void **state)
 	forked(&r, 200, 200, 100, 100);
 	sample(&r, 200, 200, 0x400100);		/* [1] the child runs the parent's code */
 	map(&r, 200, 0x700000, 0x1000, 0, "//anon");
-	sample(&r, 100, 100, 0x700100);		/* [2] what the child maps is not the parent's */
+	sample(&r, 100, 100, 0x700100);		/* [2] the child's new mapping is not the
+						 * parent's */
 	sample(&r, 200, 200, 0x700100);		/* [3] */
 	comm(&r, 200, 200, "child", true);
 	map(&r, 200, 0x800000, 0x1000, 2, "/bin/child");
 	sample(&r, 200, 200, 0x400100);		/* [4] exec: the old mappings are gone */
 	sample(&r, 200, 200, 0x800100);		/* [5] */
-	sample(&r, 100, 100, 0x400100);		/* [6] and the parent is as it was */
+	sample(&r, 100, 100, 0x400100);		/* [6] the parent is unchanged */
 	play(&p, &r);
 	assert_int_equal(p.seen.n, 7);
 	assert_int_equal(p.seen.s[1].dso, 1);
@@ -312,7 +313,7 @@ static void test_fork_and_exec(void **state)
 	played_fini(&p);
 }
 
-/* The facts of a forked process come with its first sample. */
+/* A forked process's facts come with its first sample. */
 static void test_facts_of_a_forked_process(void **state)
 {
 	struct played p;
@@ -331,7 +332,8 @@ static void test_facts_of_a_forked_process(void **state)
 	forked(&r, 400, 400, 100, 100);
 	proc(&r, 4, 400, 100, 6002, "kid4", true, true);
 	map(&r, 400, 0x900000, 0x1000, 0, "//anon");
-	sample(&r, 400, 400, 0x400100); /* [2] its mappings are all known: this is none of them */
+	sample(&r, 400, 400, 0x400100); /* [2] its mappings are all known, and this is in none of
+					 * them */
 	sample(&r, 400, 400, 0x900100);		/* [3] */
 	play(&p, &r);
 	assert_int_equal(p.seen.n, 4);
@@ -363,7 +365,7 @@ static void test_pid_used_again(void **state)
 	sample(&r, 100, 101, 0x400100);		/* [1] another thread outlives the leader */
 	proc(&r, 2, 100, 1, 9000, "new", true, false);
 	map(&r, 100, 0x500000, 0x1000, 2, "/bin/new");
-	sample(&r, 100, 100, 0x400100);		/* [2] nothing of the old one is left */
+	sample(&r, 100, 100, 0x400100);		/* [2] nothing of the old process is left */
 	sample(&r, 100, 100, 0x500100);		/* [3] */
 	play(&p, &r);
 	assert_int_equal(p.seen.n, 4);
@@ -386,7 +388,8 @@ static void test_thread_names(void **state)
 	rec_begin(&r);
 	proc(&r, 1, 100, 1, 5000, "main", true, false);
 	comm(&r, 100, 101, "worker", false);
-	forked(&r, 100, 102, 100, 101);		/* made by the worker: has its name */
+	forked(&r, 100, 102, 100, 101);		/* created by the worker, so it has the worker's
+						 * name */
 	forked(&r, 100, 103, 100, 100);
 	sample(&r, 100, 100, 0x1000);
 	sample(&r, 100, 101, 0x1000);
@@ -396,14 +399,15 @@ static void test_thread_names(void **state)
 	sample(&r, 100, 100, 0x1000);		/* [4] */
 	sample(&r, 100, 101, 0x1000);		/* [5] */
 	exited(&r, 100, 101);
-	forked(&r, 200, 101, 100, 100);		/* the number again, in another process */
+	forked(&r, 200, 101, 100, 100);		/* the TID again, in another process */
 	sample(&r, 200, 101, 0x1000);		/* [6] */
 	exited(&r, 100, 102);
-	sample(&r, 100, 102, 0x1000);		/* [7] it gives back its memory */
+	sample(&r, 100, 102, 0x1000);		/* [7] it frees its memory */
 	exited(&r, 100, 100);
 	sample(&r, 100, 102, 0x1000);		/* [8] the last one */
 	proc(&r, 3, 300, 1, 9000, "other", true, false);
-	sample(&r, 300, 102, 0x1000);		/* [9] the number again, of a thread whose birth nobody has told */
+	sample(&r, 300, 102, 0x1000);		/* [9] the TID again, in a thread without a fork
+						 * record */
 	play(&p, &r);
 	assert_string_equal(p.seen.s[0].comm, "main");
 	assert_string_equal(p.seen.s[1].comm, "worker");
@@ -428,7 +432,7 @@ static void ksymbol(struct rec *r, uint64_t addr, uint32_t len, bool gone, const
 	assert_int_equal(rec_writer_ksymbol(r->w, &ev), 0);
 }
 
-/* BPF programs share addresses over time: each sample gets the one of its time. */
+/* BPF programs share addresses over time: each sample gets the program of its time. */
 static void test_kernel_symbols_come_and_go(void **state)
 {
 	const uint64_t a = 0xffffffffc0001000;
@@ -512,8 +516,8 @@ static void cgroup(struct rec *r, uint64_t id, const char *path)
 }
 
 /*
- * Names that come behind the first samples: of the very cgroup, and of one that the sample's lies in. But not of a cgroup that was
- * gone by then, whose path the container's has.
+ * Names that come after the first samples: of the sample's own cgroup, and of one that contains it.
+ * But not for a cgroup that was gone by then, even if the container has its path.
  */
 static void test_containers_named_later(void **state)
 {
@@ -545,9 +549,9 @@ static void test_containers_named_later(void **state)
 }
 
 /*
- * Two processes with JIT code at one address, a forked child of the first, and an exec: each stack
- * is named by the map of its own image. 0x5010 as a return address still belongs to the function
- * before it.
+ * Two processes with JIT code at one address, a forked child of the first, and an exec: the map of
+ * its own image names each stack. 0x5010 as a return address still belongs to the function before
+ * it.
  */
 static void test_jit_names_by_image(void **state)
 {
@@ -572,7 +576,7 @@ static void test_jit_names_by_image(void **state)
 	sample_chain(&r, 200, 200, 0, chain, 7);
 	forked(&r, 300, 300, 100, 100);
 	proc(&r, 3, 300, 100, 6000, "c", false, true);
-	sample_chain(&r, 300, 300, 0, chain, 7);	/* the map of its parent */
+	sample_chain(&r, 300, 300, 0, chain, 7);	/* its parent's map */
 	comm(&r, 300, 300, "d", true);
 	map(&r, 300, 0x5000, 0x1000, 0, "//anon");
 	sample_chain(&r, 300, 300, 0, chain, 7);	/* after the exec it has none */
@@ -591,7 +595,8 @@ static void test_jit_names_by_image(void **state)
 }
 
 /*
- * A binary nobody can produce: its frames say so, by name, and never take a host file of that path.
+ * A binary that nobody can produce: its frames show that, by name, and never take a host file at
+ * that path.
  */
 static void test_path_proves_nothing(void **state)
 {
@@ -611,8 +616,8 @@ static void test_path_proves_nothing(void **state)
 }
 
 /*
- * During an exec the registers are the old program's and the mappings the new one's: the address of
- * the old one is no function of the new one, even if that has one there.
+ * During an exec the registers are the old program's and the mappings the new one's: an address of
+ * the old one is no function of the new one, even if the new one has a function there.
  */
 static void test_registers_in_exec(void **state)
 {
@@ -626,13 +631,13 @@ static void test_registers_in_exec(void **state)
 	proc(&r, 1, 100, 1, 5000, "old", true, false);
 	map(&r, 100, 0x400000, 0x1000, 1, "/bin/old");
 	sample_kernel(&r, 100, 0x400100, 16);
-	sample_kernel(&r, 100, 0x400100, 0);	/* its mm is gone; it still is the old image */
+	sample_kernel(&r, 100, 0x400100, 0);	/* its mm is gone, but it still is the old image */
 	comm(&r, 100, 100, "new", true);
 	map(&r, 100, 0x400000, 0x1000, 2, "/bin/new");
 	sample_kernel(&r, 100, 0x400100, 0);
 	sample_kernel(&r, 100, 0x400100, 16);	/* it runs */
-	sample_kernel(&r, 100, 0x400100, 0);	/* the page of its stack is not there */
-	/* A process that the recorder met in its exec. */
+	sample_kernel(&r, 100, 0x400100, 0);	/* the page of its stack is not in memory */
+	/* A process that the recorder first saw during its exec. */
 	proc(&r, 2, 200, 1, 6000, "late", true, false);
 	map(&r, 200, 0x400000, 0x1000, 2, "/bin/new");
 	sample_kernel(&r, 200, 0x400100, 0);
@@ -645,8 +650,8 @@ static void test_registers_in_exec(void **state)
 }
 
 /*
- * A recording in segments: each defines again what it uses, under ids of the whole run, of which few
- * need be there. Facts with the serial of the present image are that image's.
+ * A recording in segments: each one defines again what it uses, with ids of the whole run, only a
+ * few of which must be present. Facts with the serial of the present image belong to that image.
  */
 static void test_said_again(void **state)
 {
@@ -660,18 +665,18 @@ static void test_said_again(void **state)
 		dso(&r, 4000000000u, "/bin/x");
 		proc(&r, 3000000000u, 100, 1, 5000, segment ? "new" : "old", true, false);
 		map(&r, 100, 0x5000, 0x1000, 0, "//anon");
-		/* Unmapped in between: all mappings are those of the segment. */
+		/* Unmapped in between: the segment's mappings are complete. */
 		if (!segment)
 			map(&r, 100, 0x400000, 0x1000, 4000000000u, "/bin/x");
 		comm(&r, 100, 101, "worker", false);
 		sample_chain(&r, 100, 101, 0, chain, 2);
 		sample(&r, 100, 100, 0x400100);
 	}
-	/* The thread ended while its process was not told of; its number is another's now. */
+	/* The thread ended while its process was not recorded; another thread has its TID now. */
 	proc(&r, 3000000007u, 101, 1, 6000, "other", true, false);
 	map(&r, 101, 0x5000, 0x1000, 0, "//anon");
 	sample_chain(&r, 101, 101, 0, chain, 2);
-	/* Facts without mappings, or mappings that are not all: what is known stays. */
+	/* Facts without mappings, or with incomplete ones: what is known stays. */
 	proc(&r, 3000000000u, 100, 1, 5000, "new", false, false);
 	sample_chain(&r, 100, 100, 0, chain, 2);
 	perf_map(&r, 3000000000u, "5000 100 jitted\n");
@@ -684,7 +689,7 @@ static void test_said_again(void **state)
 	free(out);
 }
 
-/* Another binary under an id that is taken, facts of another process under a serial that is taken. */
+/* Another binary under an id in use, facts of another process under a serial in use. */
 static void test_ids_that_lie(void **state)
 {
 	const uint64_t chain[] = { (uint64_t)PERF_CONTEXT_USER, 0x5020 };

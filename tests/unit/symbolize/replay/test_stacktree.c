@@ -26,9 +26,9 @@ static void test_equal_stacks_are_one_node(void **state)
 	assert_int_equal(t.n, 4);
 	assert_int_equal(t.nodes[ab].parent, a);
 	assert_int_equal(t.nodes[ab].loc, 8);
-	/* Recursion: the same location below itself is another node. */
+	/* Recursion: the same location below itself is a different node. */
 	assert_int_not_equal(stacktree_child(&t, a, 7), a);
-	/* (7, 8) and (8, 7) must not be taken for each other. */
+	/* (7, 8) and (8, 7) must not be confused. */
 	assert_int_not_equal(stacktree_child(&t, stacktree_child(&t, STACKTREE_ROOT, 8), 7), ab);
 	stacktree_fini(&t);
 }
@@ -68,7 +68,7 @@ static void test_many_stacks(void **state)
 		if (!round)
 			first_n = (uint32_t)t.n;
 	}
-	/* 10 roots and 200 different chains of 50 below them; the second round adds none. */
+	/* 10 roots with 200 different chains of 50 below them; the second round adds none. */
 	assert_int_equal(first_n, 1 + 10 + 200 * 50);
 	assert_int_equal(t.n, first_n);
 	for (i = 1; i < t.n; i++)
@@ -76,7 +76,7 @@ static void test_many_stacks(void **state)
 	stacktree_fini(&t);
 }
 
-/* Children stay who they are while they become many, in whatever order they are asked for. */
+/* Children keep their ids as their number grows, in whatever order they are looked up. */
 static void test_any_number_of_children(void **state)
 {
 	uint32_t ids[3 * STACKTREE_FEW], random = 1;
@@ -121,7 +121,7 @@ static void test_locations(void **state)
 	loc.part = 5;	/* not part of the identity */
 	assert_int_equal(locations_id(&ls, &loc), first);
 	assert_int_equal(ls.n, 3);
-	/* Through several times of growing, ids stay. */
+	/* IDs stay the same while the tables grow several times. */
 	for (i = 0; i < 20000; i++) {
 		loc.addr = 0x100000 + i * 16ull;
 		assert_int_equal(locations_id(&ls, &loc), 3 + i);
@@ -135,7 +135,7 @@ static void test_locations(void **state)
 	locations_fini(&ls);
 }
 
-/* At one address of an image, one after the other: each is itself. */
+/* Several functions at one address of an image, one after the other: each keeps its identity. */
 static void test_locations_in_turn(void **state)
 {
 	struct module *mods[] = { (struct module *)&(char){ 0 }, (struct module *)&(char){ 1 } };

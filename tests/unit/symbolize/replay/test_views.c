@@ -29,7 +29,7 @@ static void test_good_conditions(void **state)
 	assert_int_equal(filter_add(&f, "comm=a b,c pid=7,time=1.25-2 nspid=1"), 0);
 	assert_int_equal(f.n, 4);
 	assert_int_equal(f.conds[0].key, FILTER_COMM);
-	/* A separator parts two conditions, and belongs to a value otherwise. */
+	/* A separator stands between two conditions; otherwise it belongs to a value. */
 	assert_string_equal(f.conds[0].text, "a b,c");
 	assert_int_equal(f.conds[1].key, FILTER_PID);
 	assert_int_equal(f.conds[1].from, 7);
@@ -45,7 +45,7 @@ static void test_good_conditions(void **state)
 	assert_int_equal(filter_add(&f, "time=-0.000000001"), 0);
 	assert_int_equal(f.conds[6].from, 0);
 	assert_int_equal(f.conds[6].to, 1);
-	/* More digits than there are nanoseconds. */
+	/* More decimals than nanoseconds have. */
 	assert_int_equal(filter_add(&f, "time=0.1234567899-1"), 0);
 	assert_int_equal(f.conds[7].from, 123456789);
 	assert_int_equal(filter_add(&f, "tid=4294967295"), 0);
@@ -90,7 +90,7 @@ static void test_matching(void **state)
 		{ "cgroup=/docker/*", FILTER_KEYS },
 		{ "cgroup=*cdef", FILTER_KEYS },
 		{ "cgroup=/doc", FILTER_CGROUP },
-		/* As a glob, and literally: '[' is a class of characters else. */
+		/* As a glob, and literally: as a glob, '[' starts a character class. */
 		{ "comm=runc:[2:INIT]", FILTER_KEYS },
 		{ "comm=runc:?2:INIT?", FILTER_KEYS },
 		{ "comm=RUNC*", FILTER_COMM },
@@ -101,7 +101,10 @@ static void test_matching(void **state)
 		{ "nspid=3", FILTER_KEYS },
 		{ "nspid=40", FILTER_NSPID },
 		{ "nspid=17", FILTER_NSPID },
-		/* One key: any of them; several keys: all of them, the first one missed counts. */
+		/*
+		 * One key: any of its values; several keys: all of them, and the first one that
+		 * does not match counts.
+		 */
 		{ "pid=1,pid=40", FILTER_KEYS },
 		{ "comm=x,comm=r*", FILTER_KEYS },
 		{ "comm=r*,pid=1", FILTER_PID },
@@ -134,12 +137,12 @@ static void test_matching(void **state)
 	}
 }
 
-/* Parts of the time from the first sample to the last, as perf-script(1) has them. */
+/* Parts of the time from the first sample to the last, as in perf-script(1). */
 static void test_shares(void **state)
 {
 	static const struct {
 		const char *text;
-		unsigned int from, to;	/* in tenths of the time; 11: with what comes at its end */
+		unsigned int from, to;	/* in tenths of the time; 11: including its end */
 	} table[] = {
 		{ "10%", 0, 1 }, { "10%/1", 0, 1 }, { "10%/2", 1, 2 }, { "10%/10", 9, 11 }, { "50%/2", 5, 11 }, { "30%-70.0%", 3, 7 },
 		{ "0%-100%", 0, 11 }, { "100%", 0, 11 },
@@ -177,7 +180,7 @@ static void test_shares(void **state)
 	}
 }
 
-/* Of several any. */
+/* With several, any of them. */
 static void test_several_shares(void **state)
 {
 	struct filter f = { 0 };
@@ -230,17 +233,17 @@ static void test_thread_names(void **state)
 	check_thread("kworker/0:1H", "kworker/N:NH");
 	check_thread("a.b.7", "a.b.N");
 	check_thread("x007", "xN");
-	/* Within a word a digit is part of it. */
+	/* A digit inside a word is part of it. */
 	check_thread("C2 CompilerThre", NULL);
 	check_thread("h2o", NULL);
 	check_thread("worker", NULL);
 	check_thread("3d", NULL);
-	/* There would be nothing left. */
+	/* Nothing would be left. */
 	check_thread("12", NULL);
 	check_thread("1-2", NULL);
 	check_thread("#5", NULL);
 	check_thread("", NULL);
-	/* UTF-8 is letters. */
+	/* UTF-8 bytes count as letters. */
 	check_thread("\xc3\xa4" "2b", NULL);
 	check_thread("\xc3\xa4" "2", "\xc3\xa4N");
 }
@@ -263,7 +266,7 @@ static void test_file_names(void **state)
 		{ "a b", "a_b-2.folded" },
 		{ "a_b-2", "a_b-2-2.folded" },
 		{ "a\nb", "a_b-3.folded" },
-		/* Given as it is, but one of ours came first. */
+		/* A new label, but an earlier file already got this name. */
 		{ "a_b-3", "a_b-3-2.folded" },
 		{ "\xe2\x80\xae" "evil", "evil.folded" },
 		{ "nginx.folded", "nginx.folded.folded" },
@@ -285,7 +288,7 @@ static void test_file_names(void **state)
 		split_name(&sn, longer, &sb);
 		assert_true(sb.len <= 140);
 	}
-	/* The last of them, were it not for those before. */
+	/* The names that were shortened above may include this one. */
 	memset(other, 'x', 120);
 	strcpy(other + 120, "-9");
 	split_name(&sn, other, &sb);
@@ -307,19 +310,19 @@ static void check_helper(bool want, const char *exe, const char *comm, uint32_t 
 		img.nspid[nspids - 1] = innermost;
 	if (runtime_is_helper(&img) != want)
 		fail_msg("%s, %s", exe, comm);
-	/* Forked, and no facts yet. */
+	/* Forked, without facts yet. */
 	img.exe = "";
 	img.parent = &parent;
 	if (runtime_is_helper(&img) != want)
 		fail_msg("%s, %s, by its parent", exe, comm);
-	/* The path that /proc had was read after the exec of the next program. */
+	/* /proc's path was read after the exec of the next program. */
 	img.exe = "/app/server";
 	img.as = &one;
 	if (runtime_is_helper(&img) != (want && (!strcmp(exe, "/") || strstr(exe, "memfd"))))
 		fail_msg("%s, %s, by what is mapped", exe, comm);
 	img.exe = "";
 	img.as = &none;
-	/* Not known at all. */
+	/* An unknown process. */
 	img.parent = NULL;
 	assert_false(runtime_is_helper(&img));
 }
@@ -327,13 +330,13 @@ static void check_helper(bool want, const char *exe, const char *comm, uint32_t 
 static void test_helpers(void **state)
 {
 	(void)state;
-	/* runc 1.1.5 as recorded: from outside, then from a bind mount that is gone. */
+	/* runc 1.1.5 as recorded: from outside, then from a bind mount that has been removed. */
 	check_helper(true, "/usr/sbin/runc", "exe", 1, 500);
 	check_helper(true, "/", "runc:[0:PARENT]", 1, 500);
 	check_helper(true, "/", "runc:[1:CHILD]", 1, 500);
 	check_helper(true, "/", "runc:[2:INIT]", 2, 1);
 	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "runc:[2:INIT]", 2, 7);
-	/* Executed by descriptor, before and since Linux 6.14. */
+	/* Executed by file descriptor, before and since Linux 6.14. */
 	check_helper(true, "/", "6", 1, 500);
 	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "6", 1, 500);
 	check_helper(true, "/memfd:runc_cloned:/proc/self/exe (deleted)", "memfd:runc_clon", 1, 500);
@@ -345,16 +348,16 @@ static void test_helpers(void **state)
 	check_helper(true, "/usr/bin/systemd-nspawn", "systemd-nspawn", 1, 500);
 	check_helper(true, "/pause", "pause", 2, 1);
 	check_helper(true, "/sbin/docker-init", "docker-init", 2, 1);
-	/* Gone before anybody looked. */
+	/* Gone before anyone looked. */
 	check_helper(true, "/usr/sbin/runc", "exe", 0, 0);
 	check_helper(true, "/usr/bin/crun", "crun", 0, 0);
 	check_helper(false, "/app/server", "exe", 0, 0);
-	/* A name alone makes nobody a helper. */
+	/* A name alone makes no process a helper. */
 	check_helper(false, "/app/server", "runc:[2:INIT]", 2, 1);
 	check_helper(false, "/app/server", "pause", 2, 1);
 	check_helper(false, "/app/server", "conmon", 1, 500);
 	check_helper(false, "/app/server", "exe", 2, 1);
-	/* docker in docker, a program called pause, and a pause that is not process 1. */
+	/* docker in docker, a program called pause, and a pause that is not PID 1. */
 	check_helper(false, "/usr/sbin/runc", "runc", 2, 12);
 	check_helper(false, "/usr/bin/conmon", "conmon", 2, 12);
 	check_helper(false, "/usr/bin/pause", "pause", 2, 1);
@@ -373,16 +376,16 @@ static void test_leftout(void **state)
 	struct u64map tids = U64MAP_INIT;
 
 	(void)state;
-	/* Skipped beside stacks none of which is deep. */
+	/* Skipped, next to stacks none of which is deep. */
 	filtered_out_note(&a, 1, 1, LEFTOUT_SEEN);
 	filtered_out_note(&a, 1, 2, LEFTOUT_SKIPPED);
 	assert_false(filtered_out_matters(&a, &tids));
-	/* Deep ones, of a process of which all was seen. */
+	/* Deep stacks of a process all of whose samples were used. */
 	filtered_out_note(&b, 5, 5, LEFTOUT_DEEP);
 	filtered_out_note(&b, 5, 6, LEFTOUT_SEEN);
 	filtered_out_add(&a, &b);
 	assert_false(filtered_out_matters(&a, &tids));
-	/* Its number was another process's before. */
+	/* Another process had its PID before. */
 	filtered_out_note(&a, 9, 6, LEFTOUT_SKIPPED);
 	u64map_clear(&tids);
 	assert_true(filtered_out_matters(&a, &tids));

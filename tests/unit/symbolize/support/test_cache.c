@@ -53,7 +53,7 @@ static struct cache_key make_key(unsigned int i)
 	return key;
 }
 
-/* Has @c the @size bytes @want for @key? */
+/* Whether @c has the @size bytes @want for @key. */
 static bool holds(struct cache *c, const struct cache_key *key, const void *want, size_t size)
 {
 	size_t got;
@@ -107,7 +107,7 @@ static void test_keys(void **state)
 	cache_close(c);
 }
 
-/* An entry under another key's name is not that key's: what is in the file counts. */
+/* An entry under another key's file name is not that key's: the key in the file counts. */
 static void test_renamed(void **state)
 {
 	struct cache *c = cache_open(0);
@@ -124,7 +124,10 @@ static void test_renamed(void **state)
 	cache_close(c);
 }
 
-/* Reads the entry of make_key(1), flips a bit of each byte in turn, then cuts it: none of that is taken. */
+/*
+ * Reads the entry of make_key(1), flips a bit of each byte in turn, then truncates it: each damaged
+ * entry is rejected.
+ */
 static void test_damaged(void **state)
 {
 	struct cache *c = cache_open(0);
@@ -144,7 +147,7 @@ static void test_damaged(void **state)
 	size = fread(file, 1, sizeof(file), f);
 	assert_within(size, 12, sizeof(file) - 1);
 	for (size_t i = 0; i < size; i++) {
-		/* Nobody looks at what fills the header up. */
+		/* Nothing reads the padding of the header. */
 		bool pad = i >= 12 && i < 16;
 
 		file[i] ^= 1;
@@ -163,7 +166,10 @@ static void test_damaged(void **state)
 	cache_close(c);
 }
 
-/* Who has opened an entry reads that one to its end, whoever writes another one. */
+/*
+ * A reader that has opened an entry reads that version to its end, even if it is replaced
+ * meanwhile.
+ */
 static void test_replaced(void **state)
 {
 	struct cache *c = cache_open(0);
@@ -209,7 +215,9 @@ static void test_limit(void **state)
 		key = make_key(i);
 		cache_write(c, &key, "t", 1, data, sizeof(data));
 	}
-	/* Times of use that do not depend on the clock's step: 1 was used first, then 2 ... */
+	/*
+	 * Times of use that do not depend on the clock's resolution: 1 was used first, then 2 ...
+	 */
 	for (int i = 1; i <= 4; i++) {
 		snprintf(cmd, sizeof(cmd), "touch -d '2020-01-0%d' '%s'/0%d*.t", i, dir, i);
 		assert_int_equal(system(cmd), 0);
@@ -217,7 +225,8 @@ static void test_limit(void **state)
 	snprintf(cmd, sizeof(cmd), "touch -d '2020-01-01' '%s'/.tmp-1-2; touch '%s'/.tmp-3-4", dir, dir);
 	assert_int_equal(system(cmd), 0);
 	key = make_key(1);
-	assert_true(holds(c, &key, data, sizeof(data)));	/* and so 2 is the one used least */
+	assert_true(holds(c, &key, data, sizeof(data)));	/* so 2 is now the least recently
+								 * used */
 	key = make_key(5);
 	cache_write(c, &key, "t", 1, data, sizeof(data));
 	assert_true(used_bytes() <= 100000);
@@ -225,7 +234,7 @@ static void test_limit(void **state)
 		key = make_key(i);
 		assert_int_equal(holds(c, &key, data, sizeof(data)), i != 2);
 	}
-	/* What somebody writes now stays, what was left an age ago goes. */
+	/* A temporary file being written now stays; one left behind long ago is deleted. */
 	snprintf(cmd, sizeof(cmd), "cd '%s' && [ ! -e .tmp-1-2 ] && [ -e .tmp-3-4 ]", dir);
 	assert_int_equal(system(cmd), 0);
 	cache_close(c);
@@ -239,13 +248,13 @@ static void test_place(void **state)
 	(void)state;
 	assert_int_equal(mkdir(dir, 0700), 0);
 	assert_int_equal(chmod(dir, 0777), 0);
-	assert_null(cache_open(0));		/* anybody can write there */
+	assert_null(cache_open(0));		/* anyone can write there */
 	assert_int_equal(rmdir(dir), 0);
 	assert_int_equal(symlink("/tmp", dir), 0);
 	assert_null(cache_open(0));
 	assert_int_equal(unlink(dir), 0);
 
-	/* Without XDG_CACHE_HOME: ~/.cache, made if need be. */
+	/* Without XDG_CACHE_HOME: ~/.cache, created if necessary. */
 	unsetenv("XDG_CACHE_HOME");
 	setenv("HOME", tmpdir, 1);
 	c = cache_open(0);
@@ -311,7 +320,7 @@ static void test_inlines(void **state)
 	inline_cache_free(back);
 }
 
-/* Whatever the bytes: refused, or every lookup ends within what was given. */
+/* Whatever the bytes are: rejected, or every lookup stays within bounds and ends. */
 static void test_inlines_damaged(void **state)
 {
 	struct inline_cache *ic = example();

@@ -42,7 +42,7 @@ static void test_cxx(void **state)
 		{ "_ZN5StackIiiE5levelE", "Stack<int, int>::level" },
 		{ "_ZNK3fooclEv", "foo::operator()() const" },
 		{ "_ZN12_GLOBAL__N_13fooEv", "(anonymous namespace)::foo()" },
-		/* Suffixes of the compiler stay visible. */
+		/* The compiler's suffixes stay visible. */
 		{ "_ZN1N1fEi.cold", "N::f(int) [clone .cold]" },
 		{ "_Z1fi.constprop.0", "f(int) [clone .constprop.0]" },
 		{ "_Z1fi.llvm.123", "f(int) [clone .llvm.123]" },
@@ -69,10 +69,10 @@ static void test_rust(void **state)
 		  "\341\203\220\341\203\223_\341\203\222\341\203\224\341\203\233\341\203\240\341\203\230"
 		  "\341\203\224\341\203\232\341\203\230_\341\203\241\341\203\220\341\203\223\341\203\230"
 		  "\341\203\232\341\203\230" },
-		/* legacy: C++ mangling and a hash, which is no part of what was written */
+		/* legacy: C++ mangling and a hash, which was not in the source */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
 		{ "_ZN3std6thread6Thread4join17hddd6ee66166e6e1dE", "std::thread::Thread::join" },
-		/* ThinLTO's suffix is dropped by Rust's own demangler (rustc-demangle), others stay. */
+		/* Rust's own demangler (rustc-demangle) drops ThinLTO's suffix; others stay. */
 		{ "_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234567890", "core::fmt::write" },
 		{ "_RNvCs1234_7mycrate3foo.llvm.1234567890", "mycrate::foo" },
 		{ "_RNvCs1234_7mycrate3foo.cold", "mycrate::foo [clone .cold]" },
@@ -88,7 +88,7 @@ static void test_rust(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
 		expect(pairs[i][0], pairs[i][1]);
-	/* C++ with something like a hash is not Rust: too few different digits. */
+	/* C++ with something that looks like a hash is not Rust: too few different digits. */
 	expect("_ZN3foo17h0000000000000000E", "foo::h0000000000000000");
 }
 
@@ -100,7 +100,10 @@ static void test_d(void **state)
 	expect("_D8demangle4testFAaZv", "demangle.test(char[])");
 	expect("_D8demangle4testFAaZv.part.0.cold",
 	       "demangle.test(char[]) [clone .part.0] [clone .cold]");
-	/* "return scope" is NkM (the ABI page, Parameter2); the same letters in names are left. */
+	/*
+	 * "return scope" is NkM (the ABI page, Parameter2); the same letters within names are left
+	 * alone.
+	 */
 	expect("_D8demangle4testFNkMAaZv", "demangle.test(return scope char[])");
 	expect("_D8demangle5NkMabFNkMAaNkMQfZv",
 	       "demangle.NkMab(return scope char[], return scope char[])");
@@ -114,7 +117,7 @@ static void test_java(void **state)
 		{ "Ljava/lang/Object;<init>()V", "java.lang.Object.<init>()" },
 		{ "Lorg/app/Parser$Token;next([BIJ)[[Ljava/lang/String;", "org.app.Parser$Token.next(byte[], int, long)" },
 		{ "La/B;f(Ljava/util/Map$Entry;[[DLa/B;ZCFS)Lx;", "a.B.f(java.util.Map$Entry, double[][], a.B, boolean, char, float, short)" },
-		/* A hidden class, a name that is none in the language. */
+		/* A hidden class, and a name that is not valid in the language. */
 		{ "LL$$Lambda$1.0x00007f6528000a08;run()V", "L$$Lambda$1.0x00007f6528000a08.run()" },
 		{ "La/B;lambda$main$0(Ljava/lang/String;)Z", "a.B.lambda$main$0(java.lang.String)" },
 	};
@@ -178,7 +181,7 @@ static void test_plain(void **state)
 		expect(names[i], names[i]);
 }
 
-/* libiberty's limit on recursion refuses everything above 1 KiB; real template names are longer. */
+/* libiberty's recursion limit rejects everything above 1 KiB; real template names are longer. */
 static void test_long(void **state)
 {
 	char mangled[2048] = "_ZN", want[4096] = "";
@@ -203,7 +206,7 @@ static void repeat(char *out, const char *head, const char *unit, size_t n)
 	}
 }
 
-/* Names made to cost stack, memory or time come back as they are, or as something short. */
+/* Names made to exhaust stack, memory or time are returned unchanged or as something short. */
 static void test_hostile(void **state)
 {
 	static const char *const units[][2] = {
@@ -227,8 +230,8 @@ static void test_hostile(void **state)
 		}
 	free(name);
 	/*
-	 * Each argument is p<the one before, the one before>: 2^33 times "p<" when written out. S_
-	 * is p, S0_ the first argument and so on, in base 36.
+	 * Each argument is p<the previous one, the previous one>: 2^33 times "p<" when written out.
+	 * S_ is p, S0_ the first argument and so on, in base 36.
 	 */
 	expect("_Z1f1pIiiES_IS0_S0_ES_IS1_S1_ES_IS2_S2_ES_IS3_S3_ES_IS4_S4_ES_IS5_S5_ES_IS6_S6_ES_IS7_S7_E"
 	       "S_IS8_S8_ES_IS9_S9_ES_ISA_SA_ES_ISB_SB_ES_ISC_SC_ES_ISD_SD_ES_ISE_SE_ES_ISF_SF_ES_ISG_SG_E"

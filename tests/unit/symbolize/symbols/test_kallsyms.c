@@ -41,7 +41,7 @@ static void expect(const struct kallsyms *ks, uint64_t addr, const char *want,
 
 static void test_lines(void **state)
 {
-	/* Not sorted, as modules never are; the last line has no newline. */
+	/* Modules are never sorted; the last line has no newline. */
 	struct kallsyms *ks = table("0000000000000000 A fixed_percpu_data\n"
 				    "ffffffff81000200 T do_syscall_64\n"
 				    "ffffffff81000100 t local_fn\n"
@@ -62,7 +62,7 @@ static void test_lines(void **state)
 	expect(ks, 0xffffffff81000200, "do_syscall_64", NULL);
 	expect(ks, 0xffffffff81000300, "weak_fn", NULL);
 	expect(ks, 0xffffffff81000400, NULL,
-	       NULL); /* data is no code, and ends the code before it */
+	       NULL); /* data is not code, and ends the code before it */
 	expect(ks, 0xffffffff81000500, "other_weak", NULL);
 	expect(ks, 0xffffffffc0a000ff, "nf_conntrack_in", "nf_conntrack");
 	expect(ks, 0xffffffffc0a00100, NULL, NULL);
@@ -71,7 +71,9 @@ static void test_lines(void **state)
 	kallsyms_free(ks);
 }
 
-/* Behind the last function of a module is a hole; what runs there is not that function. */
+/*
+ * After the last function of a module is a gap; an address in it does not belong to that function.
+ */
 static void test_reach(void **state)
 {
 	struct kallsyms *ks = table("ffffffffc0000000 t last_fn\t[mod]\n");
@@ -107,7 +109,8 @@ static void test_hidden(void **state)
 }
 
 /*
- * Every text symbol of this kernel must be found at its own address, nearly all by their own names.
+ * Every text symbol of this kernel must be found at its own address, nearly all with their own
+ * names.
  */
 static void test_real(void **state)
 {
@@ -147,7 +150,7 @@ static void test_real(void **state)
 		if (!strncmp(p + 19, name, strlen(name)) && strchr("\t\n", p[19 + strlen(name)]))
 			same++;
 	}
-	/* Lines that are another name of an address are few. */
+	/* Few lines are aliases of an address. */
 	assert_true(total > 1000);
 	assert_true(same > total / 10 * 9);
 	free(text);

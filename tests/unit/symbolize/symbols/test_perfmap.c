@@ -29,7 +29,7 @@ static void expect(const struct perfmap *pm, uint64_t addr, const char *want)
 	assert_string_equal(name, want);
 }
 
-/* The recorder's word that others write there, too: the first line or none. */
+/* The recorder marks a map that others write, too. The mark counts only as the first line. */
 static void test_shared(void **state)
 {
 	static const struct {

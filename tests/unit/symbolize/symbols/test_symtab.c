@@ -19,7 +19,7 @@
 #include "symbols/symtab.h"
 #include "toolrun.h"
 
-/* Offsets from "base"; 0x40 bytes a block. The comments of test_layout() say what each is for. */
+/* Offsets from "base"; 0x40 bytes per block. The comments in test_layout() explain each. */
 static const char layout_s[] =
 	"	.macro fn name, bytes\n"
 	"	.type \\name, @function\n"
@@ -137,7 +137,7 @@ static void test_layout(void **state)
 	assert_non_null(m.elf);
 
 	expect(&m, base - 1, NULL);
-	/* An inner sized symbol, and the outer one again behind it. */
+	/* An inner sized symbol; after it the outer one again. */
 	expect(&m, base, "base");
 	expect(&m, base + 0xf, "base");
 	expect(&m, base + 0x10, "inner");
@@ -147,7 +147,7 @@ static void test_layout(void **state)
 	assert_string_equal(name_at(&m, base + 0x18, &sym), "base");
 	assert_true(sym.start == base && sym.end == base + 0x20);
 	assert_int_equal(sym.source, NAME_SYMTAB);
-	/* A gap is a miss; a label without a size reaches to the next symbol. */
+	/* A gap is a miss; a label without a size extends to the next symbol. */
 	expect(&m, base + 0x20, NULL);
 	expect(&m, base + 0x2f, NULL);
 	expect(&m, base + 0x30, "label");
@@ -156,18 +156,21 @@ static void test_layout(void **state)
 	expect(&m, base + 0x40, "good");
 	expect(&m, base + 0x4f, "good");
 	expect(&m, base + 0x50, NULL);
-	/* Global before local comes before sized before unsized: it takes over the local's size. */
+	/*
+	 * Global wins over local before sized wins over unsized, so the unsized global takes over
+	 * the local's size.
+	 */
 	expect(&m, base + 0x80, "unsized");
 	expect(&m, base + 0x8f, "unsized");
 	expect(&m, base + 0x90, NULL);
-	/* A label inside of a function is no function, and does not grow out of it. */
+	/* A label inside a function is no function, and does not extend beyond it. */
 	expect(&m, base + 0xa0, "with_label");
 	expect(&m, base + 0xa8, "with_label");
 	expect(&m, base + 0xb0, NULL);
 	expect(&m, base + 0xc0, "fn.part.0");
 	expect(&m, base + 0xd0, "fn.cold");
 	expect(&m, base + 0xe0, "versioned_impl");
-	/* To the end of its section, not to the next symbol, which is in another. */
+	/* To the end of its section, not to the next symbol, which is in another one. */
 	expect(&m, base + 0xf0, "last");
 	expect(&m, base + 0xff, "last");
 	assert_string_equal(name_at(&m, base + 0xf0, &sym), "last");
@@ -180,9 +183,9 @@ static void test_layout(void **state)
 	close_module(&m);
 }
 
-/* ---- a few addresses, expected ---- */
+/* ---- a few expected addresses ---- */
 
-/* Is what @few was told of named as @all has it? */
+/* Whether @few, which was told the addresses @at, names them as @all does. */
 static void few_are_as_all(struct module *few, struct module *all, const struct svma *at, size_t n)
 {
 	module_symbols_expect(few, at, n);
@@ -197,18 +200,21 @@ static void few_are_as_all(struct module *few, struct module *all, const struct 
 		assert_string_equal(got.name, want.name);
 		assert_true(got.start == want.start && got.end == want.end && got.source == want.source);
 	}
-	/* All symbols were not needed. */
+	/* The full symbol table was not needed. */
 	assert_null(few->symtab);
 }
 
-/* Drops what was made for them. */
+/* Drops the table made for them. */
 static void forget_few(struct module *m)
 {
 	symtab_free(m->few);
 	m->few = NULL;
 }
 
-/* Behind the layout above: an unsized one right behind a sized one that comes before it in the table, and three in each other. */
+/*
+ * After the layout above: an unsized symbol directly after a sized one that precedes it in the
+ * table, and three nested ones.
+ */
 static const char more_layout_s[] =
 	"	fn tight, 16\n"
 	"	.globl behind\n"
@@ -224,7 +230,10 @@ static const char more_layout_s[] =
 	"	.fill 8, 1, 0x90\n"
 	"	.size outer, .-outer\n";
 
-/* Any subset of the addresses of the layout above, which lies among symbols enough to be chosen from. */
+/*
+ * Any subset of the addresses of the layout above, which is among so many symbols that selecting
+ * pays.
+ */
 static void test_few_of_layout(void **state)
 {
 	struct module all = { .dso.path = "chosen" }, few = { .dso.path = "chosen" };
@@ -256,14 +265,17 @@ static void test_few_of_layout(void **state)
 		few_are_as_all(&few, &all, at, n);
 		forget_few(&few);
 	}
-	/* What was not told of has its name all the same. */
+	/* An address that was not announced still has its name. */
 	few_are_as_all(&few, &all, &(struct svma){ base + 0x10 }, 1);
 	assert_string_equal(name_at(&few, base + 0x18, &sym), "base");
 	close_module(&few);
 	close_module(&all);
 }
 
-/* As Go names what it makes of a generic function: a struct's tags are in it, and no version. */
+/*
+ * Go's names of what it makes from a generic function: they contain a struct's tags, and no
+ * version.
+ */
 static void test_at_sign(void **state)
 {
 	static const char source[] =
@@ -294,7 +306,7 @@ static void test_at_sign(void **state)
 	close_module(&m);
 }
 
-/* A visible function's name is given to all of its code, and to nothing of what is hidden behind it. */
+/* An exported function's name applies to all of its code, and to no hidden function after it. */
 static void test_hidden(void **state)
 {
 	struct module m = { .dso.path = "open.so" };
@@ -398,7 +410,7 @@ static int listed_rank(const struct listed *s)
 	return (s->func ? 0 : 100) + bind * 10 + (s->size ? 0 : 1);
 }
 
-/* The name symtab.h asks for among sized symbols that hold @a; NULL when none does. */
+/* The name that symtab.h demands among sized symbols that contain @a; NULL if there is none. */
 static const char *oracle(const struct listing *l, uint64_t a)
 {
 	const struct listed *best = NULL;
@@ -469,7 +481,7 @@ static void compare(struct module *m, const char *file, const char *which, int c
 	assert_true(named > count / 10);
 }
 
-/* Addresses all over the code of @path, a few and many. */
+/* Addresses all over the code of @path, few and many. */
 static void few_of(const char *path)
 {
 	struct module all = { .dso.path = path }, few = { .dso.path = path };
@@ -513,7 +525,7 @@ static void test_libc(void **state)
 	few_of(paths[i]);
 }
 
-/* A program with static functions, cold parts, PLT calls, and what crt1.o brings. */
+/* A program with static functions, cold parts, PLT calls, and the code of crt1.o. */
 static const char program_c[] =
 	"#include <stdio.h>\n"
 	"#include <stdlib.h>\n"
@@ -553,7 +565,7 @@ static void test_program(void **state)
 	close_module(&m);
 }
 
-/* The names at every address of both modules' code are the same. How many were named. */
+/* The names at every address of both modules' code are the same. Returns how many were named. */
 static int same_names(struct module *a, struct module *b, uint64_t lo, uint64_t hi)
 {
 	int named = 0;
@@ -591,7 +603,10 @@ static void test_debug_file(void **state)
 	assert_int_equal(sym.source, NAME_DEBUGFILE);
 	close_module(&split);
 
-	/* Without the debug file .dynsym is left: exported functions, and misses for the others. */
+	/*
+	 * Without the debug file only .dynsym is left: exported functions, and misses for the
+	 * others.
+	 */
 	split = (struct module){ .dso.path = "stripped", .elf = tool_open_elf("stripped") };
 	expect(&split, address_of("program", "leaf"), NULL);
 	assert_string_equal(name_at(&split, address_of("program", "middle"), &sym), "middle");
@@ -599,7 +614,7 @@ static void test_debug_file(void **state)
 	expect(&split, address_of("program", "exported"), "exported");
 	close_module(&split);
 
-	/* The recording's slice has names where the binary is stripped or not there. */
+	/* The recording's slice has names if the binary is stripped or missing. */
 	split = (struct module){ .dso.path = "slice", .captured = tool_open_elf("program.debug") };
 	assert_string_equal(name_at(&split, address_of("program", "leaf"), &sym), "leaf");
 	assert_int_equal(sym.source, NAME_CAPTURED);
@@ -622,7 +637,7 @@ static void test_no_file(void **state)
 	close_module(&m);
 }
 
-/* ---- MiniDebugInfo, made as the GDB manual says ---- */
+/* ---- MiniDebugInfo, made as the GDB manual describes ---- */
 
 static void test_minidebug(void **state)
 {
@@ -684,7 +699,7 @@ static void test_minidebug_damaged(void **state)
 		0);
 	assert_int_equal(mini_error("m1"), -EBADMSG); /* ends in the middle */
 	assert_int_equal(mini_error("m2"), -EBADMSG); /* not xz */
-	assert_int_equal(mini_error("m3"), -EBADMSG); /* xz, but not of an ELF file */
+	assert_int_equal(mini_error("m3"), -EBADMSG); /* xz, but not an ELF file */
 	assert_int_equal(mini_error("m4"), -EBADMSG); /* checksum */
 	assert_int_equal(mini_error("m5"), 0);
 	/* 300 MB of zeroes in 45 KB. */

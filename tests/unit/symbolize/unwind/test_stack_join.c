@@ -12,20 +12,22 @@
 #include "modules/addrspace.h"
 #include "unwind/stack_join.h"
 
-/* Names of return addresses; any numbers. */
+/* Names of return addresses; the numbers are arbitrary. */
 enum { LEAF = 0x1000, DEEP = 0x2000, F = 0x3000, G = 0x4000, H = 0x5000, MAIN = 0x6000, OTHER = 0x7000, ROOT = 0x8000 };
 
 struct level {
 	uint64_t addr, sp;
 };
 
-/* A whole stack: four frames that deeper ones have as well. */
+/* A complete stack: four frames that deeper ones share. */
 static const struct level known[] = {
 	{ LEAF, 0x100 }, { F, 0x200 }, { G, 0x300 }, { H, 0x400 }, { MAIN, 0x500 }, { ROOT, 0x600 },
 };
 #define KNOWN known, ARRAY_SIZE(known)
 
-/* The same thread, deeper. The copy ends in the frame of F, whose return address would lie at 0x2f8. */
+/*
+ * The same thread, deeper. The copy ends in the frame of F, whose return address would be at 0x2f8.
+ */
 static const struct level deeper[] = { { LEAF, 0x20 }, { DEEP, 0x60 }, { F, 0x200 } };
 #define DEEPER deeper, ARRAY_SIZE(deeper)
 #define COPY_HI 0x250
@@ -34,7 +36,7 @@ static const struct level deeper[] = { { LEAF, 0x20 }, { DEEP, 0x60 }, { F, 0x20
 static struct reuse *ru;
 static struct addrspace as;
 static uint32_t pid, tid;
-static uint64_t shift;	/* of all stack addresses: another thread's stack */
+static uint64_t shift;	/* added to all stack addresses: another thread's stack */
 static uint64_t known_end;
 static struct frame frames[64];
 static struct unwind_result res;
@@ -57,7 +59,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What walk_stack() does when it has walked the @n levels @l and come to @end, for the word at @fault. */
+/*
+ * What walk_stack() does after it has walked the @n levels @l and reached @end, for the word at
+ * @fault.
+ */
 static void stack(const struct level *l, uint32_t n, uint64_t hi, enum unwind_end end, uint64_t fault)
 {
 	struct stack_view sv = { .lo = l->sp + shift, .hi = hi + shift };
@@ -109,7 +114,7 @@ static void test_joined(void **state)
 		assert_int_equal(frames[i].joined, i >= 3);
 	}
 	assert_true(join_holds((const struct reuse *[]){ ru }, 1, res.border));
-	/* It is known itself now: a still deeper one, whose copy ends in the frame of DEEP. */
+	/* It is now known itself: a still deeper one, whose copy ends in the frame of DEEP. */
 	{
 		static const struct level l[] = { { LEAF, 0x10 }, { OTHER, 0x40 }, { DEEP, 0x60 } };
 
@@ -119,7 +124,7 @@ static void test_joined(void **state)
 		assert_int_equal(frames[7].addr.v, ROOT);
 		assert_true(join_holds((const struct reuse *[]){ ru }, 1, res.border));
 	}
-	/* And one that is less deep again. */
+	/* And a shallower one. */
 	assert_true(deep_is_joined());
 }
 
@@ -132,7 +137,7 @@ static void test_first(void **state)
 	assert_false(deep_is_joined());
 }
 
-/* The frame at the border has to be the known one: address, place, its caller's place. */
+/* The frame at the border must be the known one: address, position, its caller's position. */
 static void test_other_frame(void **state)
 {
 	static const struct level addr[] = { { LEAF, 0x20 }, { DEEP, 0x60 }, { OTHER, 0x200 } };
@@ -152,7 +157,9 @@ static void test_other_frame(void **state)
 	assert_int_equal(res.joined, 0);
 }
 
-/* The word at 0x1f8 is F's return address: from there on all must be as known. */
+/*
+ * The word at 0x1f8 is F's return address: everything from there on must be known to be unchanged.
+ */
 static void test_words(void **state)
 {
 	(void)state;
@@ -163,7 +170,8 @@ static void test_words(void **state)
 	known_end = 0x1f8;
 	assert_true(deep_is_joined());
 	whole(KNOWN);
-	known_end = UINT64_MAX;	/* forgotten: nothing can be compared until something is known again */
+	known_end = UINT64_MAX;	/* forgotten: nothing can be compared until something is known
+				 * again */
 	assert_false(deep_is_joined());
 	known_end = 0;
 	assert_false(deep_is_joined());
@@ -187,7 +195,7 @@ static void test_contradiction(void **state)
 	whole(KNOWN);
 	stack(above, 1, 0x700, UNWIND_NO_ROWS, 0);
 	assert_false(deep_is_joined());
-	/* One that says nothing of it. */
+	/* A stack that says nothing about it. */
 	whole(KNOWN);
 	known_end = 0x100;
 	stack(below, 1, 0x150, UNWIND_NO_ROWS, 0);
@@ -202,7 +210,7 @@ static void test_contradiction(void **state)
 	assert_false(deep_is_joined());
 }
 
-/* One of the joined frames is seen with another caller: then it may have been that one all the time. */
+/* One of the joined frames is seen with another caller: that may have been the caller all along. */
 static void test_other_caller(void **state)
 {
 	static const struct level other[] = {
@@ -223,7 +231,7 @@ static void test_other_caller(void **state)
 	whole(elsewhere, ARRAY_SIZE(elsewhere));
 	whole(inner, ARRAY_SIZE(inner));
 	assert_true(join_holds((const struct reuse *[]){ ru }, 1, border));
-	/* The same places in another process's stack mean nothing. */
+	/* The same positions in another process's stack mean nothing. */
 	pid++, tid++;
 	whole(KNOWN);
 	deep_is_joined();
@@ -235,7 +243,7 @@ static void test_other_caller(void **state)
 	assert_false(join_holds((const struct reuse *[]){ ru }, 1, border));
 }
 
-/* What another thread of the process does, whose stack lies elsewhere. */
+/* Another thread of the process, whose stack is elsewhere, does not matter. */
 static void test_other_thread(void **state)
 {
 	static const struct level other[] = {
@@ -250,7 +258,9 @@ static void test_other_thread(void **state)
 	tid++;
 	shift = 0x100000;
 	whole(other, ARRAY_SIZE(other));
-	assert_true(join_holds((const struct reuse *[]){ ru }, 1, border));	/* not noted: no stack of that thread is deep */
+	assert_true(join_holds((const struct reuse *[]){ ru }, 1, border));	/* not noted: no
+										 * stack of that
+										 * thread is deep */
 	assert_false(deep_is_joined());
 	assert_false(join_holds((const struct reuse *[]){ ru }, 1, border));
 }
@@ -263,7 +273,7 @@ static void test_room(void **state)
 
 	(void)state;
 	whole(KNOWN);
-	/* 11 frames, of which 10 are wanted. */
+	/* 11 frames; the limit is 10. */
 	stack(l, ARRAY_SIZE(l), COPY_HI, UNWIND_COPY_END, F_RETURN);
 	assert_int_equal(res.joined, 0);
 	stack(l + 1, ARRAY_SIZE(l) - 1, COPY_HI, UNWIND_COPY_END, F_RETURN);

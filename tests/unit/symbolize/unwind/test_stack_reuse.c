@@ -17,7 +17,7 @@
 #define CODE 0x10000u	/* the return address of the frame at stack pointer P is CODE + P */
 #define HI 0x1000u
 
-/* %rbp is saved so many words below the CFA; 0: it is still in the register. */
+/* %rbp is saved this many words below the CFA; 0: it is still in the register. */
 #define COMMON(saved_bp) (RULE_COMMON | (rule_t)(saved_bp) << (RULE_SAVED_SHIFT + 5))
 #define BY_BP (COMMON(0) | 1 << 3)
 
@@ -28,7 +28,9 @@ static struct unwind_result res;
 static struct stack_view sv;
 static struct unwind_input in;
 
-/* Leaf first. Frame 0x500 goes by %rbp, 0x300 has its caller's, the last one is the root. */
+/*
+ * Leaf first. Frame 0x500 depends on %rbp, 0x300 has its caller's %rbp, the last one is the root.
+ */
 static const struct walk_step outer[] = {
 	{ 0x100, 0, COMMON(0) }, { 0x200, 0, COMMON(0) }, { 0x300, 0, COMMON(2) }, { 0x400, 0, COMMON(0) },
 	{ 0x500, 0x5f0, BY_BP }, { 0x600, 0, 0 },
@@ -57,7 +59,10 @@ static void begin(uint64_t lo)
 	reuse_begin(ru, &in);
 }
 
-/* A walk of @n steps; the last one is the root, or with @met a frame of the last stack, taken on from. */
+/*
+ * A walk of @n steps; the last one is the root, or with @met a frame of the last stack from which
+ * the walk is reused.
+ */
 static void walk(const struct walk_step *s, uint32_t n, bool met)
 {
 	begin(s[0].sp);
@@ -72,7 +77,7 @@ static void walk(const struct walk_step *s, uint32_t n, bool met)
 	reuse_end(ru, &in, &res, s, met ? n - 1 : UINT32_MAX, !met, n);
 }
 
-/* What the frame at @sp of the last stack is said to go by; NEED_BP: *@bp. */
+/* What the frame at @sp of the last stack depends on; for NEED_BP also *@bp. */
 static uint64_t need(uint64_t sp, uint64_t *bp)
 {
 	const union reuse_mark *m;
@@ -120,7 +125,10 @@ static void test_asked_from_the_root_on(void **state)
 	check_outer();
 }
 
-/* A step without a rule: nobody knows what it goes by, nor those that lead to it. */
+/*
+ * A step without a rule: its dependencies are unknown, and so are those of the steps that lead to
+ * it.
+ */
 static void test_without_rule(void **state)
 {
 	struct walk_step s[ARRAY_SIZE(outer)];
@@ -134,7 +142,7 @@ static void test_without_rule(void **state)
 	check(0x200, NEED_ALL, 0);
 }
 
-/* Other callees of 0x400, few and more than there is room for; asked about before or only then. */
+/* Other callees of 0x400, a few and more than fit; queried before, or only then. */
 static void test_over_stacks(void **state)
 {
 	static const struct walk_step few[] = {
@@ -160,7 +168,9 @@ static void test_over_stacks(void **state)
 	}
 }
 
-/* What is known is of no use when the mappings have changed, or the thread may have done anything. */
+/*
+ * What is known is discarded when the mappings have changed, or the thread may have done anything.
+ */
 static void test_not_valid(void **state)
 {
 	(void)state;

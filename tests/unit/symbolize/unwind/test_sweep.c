@@ -27,7 +27,7 @@
 #define CALLS_MAX 1024
 #define SHOW_MAX 10 /* differences that are printed in full */
 
-/* ---- what the child does: all kinds of code, not long ---- */
+/* ---- what the child does: all kinds of code, briefly ---- */
 
 __attribute__((noinline)) static int fib(int n)
 {
@@ -78,7 +78,7 @@ __attribute__((noinline)) static void workload(void)
 	char text[256];
 	int sum = 0;
 
-	/* Here stepping begins: all that is called from now on returns to this function. */
+	/* Stepping begins here: everything called from now on returns to this function. */
 	__asm__ volatile("int3");
 	sum += fib(6) + realigned(3, 1, 2, 3);
 	qsort(words, ARRAY_SIZE(words), sizeof(words[0]), compare);
@@ -95,7 +95,10 @@ __attribute__((noinline)) static void workload(void)
 	sum += strtod(text + 2, NULL);
 	free(realloc(malloc(100), 5000));
 	setenv("NSPROF_TEST", text, 1);
-	/* Last: the vdso reads again if a tick came in between, and on a busy machine there is one each few steps. */
+	/*
+	 * Last, because the vdso reads the time again if a tick came in between, and on a busy
+	 * machine there is one every few steps.
+	 */
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	_exit(sum & 0x7f);
 }
@@ -106,14 +109,14 @@ struct call {
 	uint64_t slot; /* runtime address of the return address on the stack */
 	uint64_t addr; /* it, or the pc that a signal interrupted */
 	bool signal; /* the latter; slot is the interrupted stack pointer */
-	bool planted; /* by the kernel, which makes it look as if called from there */
+	bool planted; /* by the kernel, as if called from there */
 };
 
 struct trace {
 	struct target t;
 	struct call calls[CALLS_MAX];
 	uint32_t ncalls;
-	struct frame base[FRAMES_MAX]; /* callers of where the trace began, leaf first */
+	struct frame base[FRAMES_MAX]; /* callers of the point where the trace began, leaf first */
 	uint32_t nbase;
 	bool have_base;
 	struct user_regs_struct now;
@@ -135,7 +138,7 @@ static void note_call(struct trace *tr, uint64_t slot, uint64_t addr, bool signa
 	tr->calls[tr->ncalls++] = (struct call){ slot, addr, signal, false };
 }
 
-/* One instruction was executed, from @was to tr->now. @stopped: a signal's handler begins. */
+/* One instruction was executed, from @was to tr->now. @stopped: a signal handler begins. */
 static void follow(struct trace *tr, const struct user_regs_struct *was, bool stopped)
 {
 	const struct user_regs_struct *now = &tr->now;
@@ -149,11 +152,11 @@ static void follow(struct trace *tr, const struct user_regs_struct *was, bool st
 	}
 	while (tr->ncalls && tr->calls[tr->ncalls - 1].slot < sp)
 		tr->ncalls--;
-	/* rt_sigreturn brings back what was interrupted, with its own stack pointer. */
+	/* rt_sigreturn restores the interrupted state, with its own stack pointer. */
 	if (tr->ncalls && tr->calls[tr->ncalls - 1].signal &&
 	    tr->calls[tr->ncalls - 1].slot == sp && tr->calls[tr->ncalls - 1].addr == now->rip)
 		tr->ncalls--;
-	/* A call pushes the address behind itself and goes elsewhere; it has 2 to 8 bytes. */
+	/* A call pushes the next address and goes elsewhere; it has 2 to 8 bytes. */
 	if (sp == was->rsp - 8) {
 		uint64_t ra = peek(tr, sp);
 
@@ -179,7 +182,7 @@ static const struct unwinder_ops *const unwinders[] = { &unwind_cached, &unwind_
 static void *privs[ARRAY_SIZE(unwinders)];
 
 /*
- * The frames as they have to be: the pc, the calls that were followed, and the callers from before.
+ * The expected frames: the pc, the calls that were followed, and the callers from before.
  */
 static void true_stack(const struct trace *tr, struct stack *st)
 {
@@ -197,21 +200,22 @@ static void true_stack(const struct trace *tr, struct stack *st)
 }
 
 /*
- * The one known difference. Once longjmp() has loaded the target's registers, the rows of glibc, and those read off musl's code,
- * describe the target as its caller: the stack as it will be after the jump. So a difference that
- * all unwinders share is held until it is known whether the jump went there. Where to may be in no copy of a stack: then
- * nothing but the function itself is right, with the reason.
+ * The one known difference. Once longjmp() has loaded the target's registers, the rows of glibc,
+ * and those derived from musl's code, describe the target as its caller: the stack as it will be
+ * after the jump. A difference that all unwinders share is therefore held until it is known whether
+ * the jump went there. Possibly no stack copy contains the target: then the only right frame is the
+ * function itself, with the reason.
  */
 #define EARLY_MAX 16
 
 struct tally {
 	uint32_t steps, wrong, unequal, signals, deepest;
-	uint32_t jumps; /* instructions with the stack of a jump's target, and the jump came */
+	uint32_t jumps; /* instructions with the stack of a jump's target, followed by that jump */
 	uint32_t nearly;
 	struct stack early[EARLY_MAX];
 };
 
-/* True when @early without its leaf is @now, or nothing but a leaf that jumps through memory. */
+/* True when @early without its leaf equals @now, or is only a leaf that jumps through memory. */
 static bool came_true(struct trace *tr, const struct stack *early, const struct stack *now)
 {
 	/* jmp *disp(reg): ff /4 with ModRM.mod 0 to 2 (Intel SDM, volume 2). */
@@ -297,7 +301,7 @@ static bool wait_stop(struct trace *tr, int *sig)
 	return true;
 }
 
-/* Single-steps until the child ends or @max instructions were seen. */
+/* Single-steps until the child ends or @max instructions were executed. */
 static void sweep(struct trace *tr, struct tally *tally, uint32_t max)
 {
 	int sig = 0, deliver = 0;
@@ -312,7 +316,7 @@ static void sweep(struct trace *tr, struct tally *tally, uint32_t max)
 		if (!wait_stop(tr, &sig))
 			break;
 		if (sig != SIGTRAP) {
-			/* Nothing was executed: the signal is handed on with the next step. */
+			/* Nothing was executed: the signal is delivered with the next step. */
 			deliver = sig;
 			continue;
 		}
@@ -326,7 +330,7 @@ static void sweep(struct trace *tr, struct tally *tally, uint32_t max)
 }
 
 /*
- * A child that runs @fn, or the program @path, and is stopped at its int3. 0 when ptrace is not permitted.
+ * A child that runs @fn, or the program @path, stopped at its int3. 0 if ptrace is not permitted.
  */
 static pid_t start_child(void (*fn)(void), const char *path)
 {
@@ -403,8 +407,8 @@ static void test_workload(void **state)
 #endif
 	run_sweep(workload, NULL, &tally, STEPS_MAX);
 	/*
-	 * It has to have been worth it: much code, a signal, and nothing that is mostly explained
-	 * away.
+	 * The run must have been meaningful: much code, a signal, and few differences that are
+	 * explained away.
 	 */
 	assert_true(tally.steps > 5000);
 	assert_true(tally.signals >= 1);
@@ -415,8 +419,8 @@ static void test_workload(void **state)
 }
 
 /*
- * The corpus: compilers, optimization, libcs, linked in all ways, and code that nothing is known of but
- * itself. Where the programs are not built, there is nothing to test.
+ * The corpus: compilers, optimization levels, libcs, all kinds of linking, and code without any
+ * rows. Programs that were not built are left out.
  */
 static void test_corpus(void **state)
 {

@@ -15,8 +15,8 @@ static bool inside(const struct link *l, const struct frame *f)
 }
 
 /*
- * @links, leaf first, up to NULL: each has to be the next frame; a link without name stands for one
- * or more frames outside this program (in a library). How many frames they took.
+ * @links, leaf first, up to NULL: each must be the next frame; a link without a name stands for one
+ * or more frames outside this program (in a library). Returns how many frames matched.
  */
 static const struct link in_library = { NULL, NULL, NULL };
 
@@ -51,7 +51,7 @@ static uint32_t expect_chain(const struct stack *st, const struct link *const *l
 
 #define CHAIN(st, ...) expect_chain(st, (const struct link *const[]){ __VA_ARGS__, NULL })
 
-/* The outermost frame is the program's entry, which the ELF header names. */
+/* The outermost frame is the program's entry point from the ELF header. */
 static void expect_root(const struct stack *st)
 {
 	const struct frame *f = &st->frames[st->res.n - 1];
@@ -92,7 +92,7 @@ static void test_recursion(void **state)
 	expect_root(&st);
 }
 
-/* ---- stacks that are realigned, and other CFA bases ---- */
+/* ---- realigned stacks, and other CFA bases ---- */
 
 LINK(aligned);
 LINK(drap);
@@ -141,8 +141,8 @@ static void test_realigned(void **state)
 }
 
 /*
- * As _dl_runtime_resolve of glibc: the CFA hangs on %rbx, which the callees save and use for
- * something else. Whoever forgets to restore it is lost here.
+ * Like _dl_runtime_resolve of glibc: the CFA depends on %rbx, which the callees save and use for
+ * something else. An unwinder that does not restore it is lost here.
  */
 uint64_t rbx_based(uint64_t (*fn)(uint64_t), uint64_t arg);
 LINK(rbx_based);
@@ -182,7 +182,10 @@ static void test_rbx_base(void **state)
 	expect_root(&st);
 }
 
-/* In rbx_based() itself, of whose frame nothing was copied, or too little: the caller is as little known where %rbx is masked. */
+/*
+ * In rbx_based() itself, with none of its frame copied, or too little: the caller is unknown, also
+ * where %rbx is masked.
+ */
 static void test_rbx_base_not_copied(void **state)
 {
 	static const uint64_t words[2];
@@ -211,8 +214,8 @@ static void test_rbx_base_not_copied(void **state)
 }
 
 /*
- * Functions that state where their caller's stack pointer is, instead of leaving it to be the CFA: one computes it (DW_OP_breg3
- * 16 in a DW_CFA_val_expression), one saves it.
+ * Functions whose caller's stack pointer is not the CFA but stated explicitly: one computes it
+ * (DW_OP_breg3 16 in a DW_CFA_val_expression), one saves it.
  */
 uint64_t sp_computed(uint64_t (*fn)(uint64_t), uint64_t arg);
 uint64_t sp_saved(uint64_t (*fn)(uint64_t), uint64_t arg);
@@ -307,7 +310,7 @@ static void test_callback(void **state)
 }
 
 #if defined(__SANITIZE_THREAD__)
-/* What the handler calls is not for handlers; here it interrupts nothing but an int3. */
+/* The handler calls functions that are not async-signal-safe; here it interrupts only an int3. */
 const char *__tsan_default_options(void);
 
 const char *__tsan_default_options(void)
@@ -324,7 +327,7 @@ FN(handler) static void handler(int sig)
 	leaf(sig, 3);
 }
 
-/* The instruction that faults is known: so is the address of the frame it has to give. */
+/* The faulting instruction is known, and so is the address that its frame must have. */
 extern const char fault_here[];
 FN(interrupted) static uint64_t interrupted(uint64_t n)
 {
@@ -359,18 +362,17 @@ static void test_signal(void **state)
 	unwind_all(&st, UNWIND_COMPLETE);
 	n = CHAIN(&st, &link_leaf, &link_handler, &in_library, &link_interrupted);
 	assert_int_equal(n, 4);
-	/* Nobody called the trampoline: its code begins at the very address. */
+	/* Nothing called the trampoline: its code begins exactly at that address. */
 	assert_int_equal(st.frames[2].kind, FRAME_IP);
 	assert_int_equal(st.frames[3].kind, FRAME_IP);
-	/* int3 is a trap: the pc is behind its one byte. */
+	/* int3 is a trap: the pc is after its one byte. */
 	assert_true(st.frames[3].addr.v == (uintptr_t)fault_here + 1);
 	assert_int_equal(st.frames[4].kind, FRAME_RETURN);
 	expect_root(&st);
 }
 
 /*
- * On its own stack, only the handler's part is copied; the frame that was interrupted is still
- * known.
+ * On its own stack only the handler's part is copied; the interrupted frame is still known.
  */
 static void test_signal_altstack(void **state)
 {
@@ -385,7 +387,7 @@ static void test_signal_altstack(void **state)
 	assert_int_equal(sigaltstack(&ss, &old), 0);
 	take_signal(SA_ONSTACK);
 	sigaltstack(&old, NULL);
-	/* Not beyond it: what the kernel merged with this mapping is no stack. */
+	/* The copy ends there: what the kernel merged with this mapping is no stack. */
 	cap_end = MIN(cap_end, (uintptr_t)ss.ss_sp + size);
 	cap_nwords = (cap_end - cap_regs[UREG_SP]) / 8;
 	unwind_all(&st, UNWIND_OTHER_STACK);
@@ -407,7 +409,10 @@ FN(past_call) static void past_call(int sig, siginfo_t *info, void *ctx)
 	regs[REG_RSP] += 8;
 }
 
-/* A program that called 0: who did is not known, and a return address of 0 is no base there. */
+/*
+ * A program that called 0: the caller is unknown, and a return address of 0 is not the base of a
+ * stack there.
+ */
 static void call_null(int flags)
 {
 	struct sigaction sa = { .sa_sigaction = past_call, .sa_flags = SA_SIGINFO | flags }, old;
@@ -468,7 +473,7 @@ static void test_thread(void **state)
 	assert_int_equal(pthread_create(&th, NULL, thread_fn, NULL), 0);
 	pthread_join(th, NULL);
 	unwind_all(&st, UNWIND_COMPLETE);
-	/* Only the library's start of threads above it. */
+	/* Only the library's thread start function is above it. */
 	n = CHAIN(&st, &link_leaf, &link_thread_fn, &in_library);
 	assert_int_equal(n, st.res.n);
 }
@@ -519,7 +524,7 @@ static void test_jit(void **state)
 	calls_jit(3);
 	unwind_all(&st, UNWIND_COMPLETE);
 	n = CHAIN(&st, &link_leaf, &link_middle, &link_outer);
-	/* Behind call *%rax. */
+	/* After call *%rax. */
 	assert_true(st.frames[n].addr.v == (uintptr_t)code + 17);
 	assert_true(inside(&link_calls_jit, &st.frames[n + 1]));
 	expect_root(&st);
@@ -527,7 +532,8 @@ static void test_jit(void **state)
 }
 
 /*
- * rbx_based() calls fn(arg, arg), here from a frame with rows, and a %rbp that is no frame pointer.
+ * rbx_based() calls fn(arg, arg), here from a frame with rows, and with a %rbp that is no frame
+ * pointer.
  */
 uint64_t rbp_junk(jit_fn fn, uint64_t (*arg)(uint64_t));
 __asm__(".text\n"
@@ -547,20 +553,23 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size rbp_junk, . - rbp_junk\n");
 
-/* Number of the @i'th word of the captured stack where the ABI may have a return address. */
+/* The index of the @i'th word of the captured stack where the ABI allows a return address. */
 static size_t ra_slot(size_t i)
 {
 	return ((8 - cap_regs[UREG_SP]) & 15) / 8 + 2 * i;
 }
 
-/* Return addresses into rbp_junk() from word @i on, as if it called itself: two that lead on, and one that leads to 0. */
+/*
+ * Return addresses into rbp_junk() from word @i on, as if it had called itself: two that lead on,
+ * and one that leads to 0.
+ */
 static void junk_chain(size_t i)
 {
 	for (size_t n = 0; n < 3; n++)
 		cap_words[i + 2 * n] = (uintptr_t)rbp_junk + 11;
 }
 
-/* The same up to where it was called indeed, so that the stack is whole. How many there are. */
+/* The same up to its real call, so that the stack is complete. Returns how many there are. */
 static uint32_t junk_chain_home(size_t i)
 {
 	size_t home = i;
@@ -573,7 +582,7 @@ static uint32_t junk_chain_home(size_t i)
 	return (uint32_t)(home - i) / 2 + 1;
 }
 
-/* After a step by frame pointer the caller's %rbx is not known: no guess may come out of it. */
+/* After a step by frame pointer the caller's %rbx is unknown: it must not be guessed. */
 static void test_jit_unknown_register(void **state)
 {
 	uint8_t *code = jit_new();
@@ -590,8 +599,8 @@ static void test_jit_unknown_register(void **state)
 	assert_int_equal(st.res.n, n + 2);
 
 	/*
-	 * Seen from the JIT code itself, whose frame pointer leads nowhere: no rows, no module, and
-	 * no return address nearby.
+	 * Seen from the JIT code itself, whose frame pointer is invalid: no rows, no module, and no
+	 * return address nearby.
 	 */
 	cap_regs[UREG_IP] = (uintptr_t)code + 9;
 	cap_regs[UREG_BP] = cap_regs[UREG_SP] - 64;
@@ -601,23 +610,29 @@ static void test_jit_unknown_register(void **state)
 	assert_int_equal(st.res.n, 1);
 	assert_null(st.res.at);
 
-	/* A word where a return address may be, that leads nowhere; and one where none may be. */
+	/*
+	 * A word that leads nowhere, where a return address may be; and a valid one where none may
+	 * be.
+	 */
 	cap_words[ra_slot(0)] = (uintptr_t)rbp_junk + 7;
 	cap_words[ra_slot(1) + 1] = (uintptr_t)test_jit_unknown_register + 40;
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
-	/* One that leads on, to others that do, the last of them to 0 with callers above it: left behind by earlier calls. */
+	/*
+	 * A word that leads to others that lead on, the last of them to 0 although callers are
+	 * above it: left behind by earlier calls.
+	 */
 	junk_chain(ra_slot(0));
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
-	/* As far as there are any: the caller. */
+	/* When they lead all the way, the word is the caller. */
 	memset(cap_words, 0, 24 * sizeof(*cap_words));
 	n = junk_chain_home(ra_slot(0));
 	unwind_all(&st, UNWIND_COMPLETE);
 	for (uint32_t i = 1; i <= n; i++)
 		assert_true(st.frames[i].addr.v == (uintptr_t)rbp_junk + 11);
 	expect_root(&st);
-	/* Below it one of JIT code: nothing tells whether that is the caller. */
+	/* Below it a word into JIT code: nothing shows whether that is the caller. */
 	cap_words[ra_slot(0)] = (uintptr_t)code + 9;
 	cap_words[ra_slot(1)] = (uintptr_t)rbp_junk + 11;
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
@@ -625,7 +640,10 @@ static void test_jit_unknown_register(void **state)
 	munmap(code, 4096);
 }
 
-/* Jitted frames linked by %rbp up to one whose link is 0 (psABI 1.0, 3.4.1): the end of a chain, where there was one. */
+/*
+ * Jitted frames linked by %rbp up to one whose link is 0 (psABI 1.0, 3.4.1), which marks the end of
+ * a chain.
+ */
 static void test_jit_chain_end(void **state)
 {
 	uint8_t *code = jit_new();
@@ -645,7 +663,7 @@ static void test_jit_chain_end(void **state)
 	assert_true(st.frames[1].addr.v == (uintptr_t)code + 12);
 	assert_true(st.frames[2].addr.v == (uintptr_t)code + 15);
 
-	/* Of the innermost frame nothing says that its %rbp is one. */
+	/* Nothing shows that the innermost frame's %rbp is a frame pointer. */
 	cap_regs[UREG_BP] = 0;
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
@@ -653,8 +671,8 @@ static void test_jit_chain_end(void **state)
 }
 
 /*
- * A function that finds its frame by %rbp, and one that calls a place of its own, where its rows are a word off. Neither
- * is run.
+ * A function that finds its frame by %rbp, and one that calls a place in itself, where its rows are
+ * a word off. Neither is run.
  */
 extern const char by_rbp[], by_rbp_ret[], own_call[], own_call_ret[], own_call_in[];
 __asm__(".text\n"
@@ -685,7 +703,10 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size own_call, . - own_call\n");
 
-/* Jitted code that runs in the frame of an interpreter's loop (PHP), and such that saved a %rbp its caller goes by (LLVM). */
+/*
+ * Jitted code that runs in the frame of an interpreter's loop (PHP), and jitted code that saved a
+ * %rbp on which its caller depends (LLVM).
+ */
 static void test_jit_frames(void **state)
 {
 	uint8_t *code = jit_new();
@@ -713,14 +734,14 @@ static void test_jit_frames(void **state)
 	assert_true(st.frames[1].addr.v == (uintptr_t)by_rbp_ret);
 	assert_true(st.frames[n + 1].addr.v == (uintptr_t)rbp_junk + 11);
 	expect_root(&st);
-	/* Nothing lies there. */
+	/* Nothing is there. */
 	memset(cap_words + at + 5, 0, 40 * sizeof(*cap_words));
 	unwind_all(&st, UNWIND_NO_JIT_ROWS);
 	assert_int_equal(st.res.n, 1);
 	munmap(code, 4096);
 }
 
-/* LuaJIT's interpreter: the rows of a block of assembly do not tell of its calls to places of its own. */
+/* LuaJIT's interpreter: the rows of an assembly block do not describe its calls into itself. */
 static void test_unstated_call(void **state)
 {
 	uint8_t *code = jit_new();
@@ -741,12 +762,12 @@ static void test_unstated_call(void **state)
 	assert_true(st.frames[1].addr.v == (uintptr_t)own_call_ret);
 	assert_true(st.frames[2].addr.v == (uintptr_t)rbp_junk + 11);
 
-	/* From another function's return address the frame would be another one. */
+	/* With another function's return address the frame would be another one. */
 	cap_words[0] = (uintptr_t)rbp_junk + 11;
 	cap_words[2] = (uintptr_t)rbp_junk + 11;
 	unwind_all(&st, UNWIND_NO_MAPPING);
 	assert_int_equal(st.res.n, 1);
-	/* What the rows lead to counts if it is code, whatever lies at the stack pointer. */
+	/* Where the rows lead counts if it is code, whatever is at the stack pointer. */
 	cap_words[0] = (uintptr_t)own_call_ret;
 	cap_words[3] = (uintptr_t)rbp_junk + 11;
 	unwind_all(&st, UNWIND_NO_MAPPING);

@@ -24,7 +24,7 @@
 #include "elf/elf_file.h"
 #include "toolrun.h"
 
-/* What both readers are brought down to. */
+/* The common form to which both readers' rules are reduced. */
 struct simple_rule {
 	enum cfi_how how;
 	uint64_t reg;
@@ -35,7 +35,7 @@ struct simple_rule {
 
 #define FDES_MAX 4000		/* per binary; more are sampled evenly */
 
-/* ---- libdw's side: rules are handed out as DWARF operations ---- */
+/* ---- libdw's rules, which it returns as DWARF operations ---- */
 
 static uint64_t hash_ops(const Dwarf_Op *ops, size_t n)
 {
@@ -74,8 +74,8 @@ static struct simple_rule oracle_cfa(Dwarf_Frame *frame)
 
 /*
  * dwarf_frame_register(): "no operations and ops == NULL" is same value, "none but ops != NULL"
- * undefined; offsets come as DW_OP_call_frame_cfa [DW_OP_plus_uconst N], with DW_OP_stack_value for
- * values; a register as DW_OP_regx; expressions get DW_OP_call_frame_cfa in front.
+ * undefined. Offsets come as DW_OP_call_frame_cfa [DW_OP_plus_uconst N], with DW_OP_stack_value for
+ * values; a register as DW_OP_regx; expressions are preceded by DW_OP_call_frame_cfa.
  */
 static struct simple_rule oracle_reg(Dwarf_Frame *frame, int regno)
 {
@@ -109,11 +109,11 @@ static struct simple_rule oracle_reg(Dwarf_Frame *frame, int regno)
 	return r;
 }
 
-/* ---- our side; expressions are decoded by libdw, so that only their bytes matter ---- */
+/* ---- our rules; libdw decodes the expressions, so that only their bytes matter ---- */
 
 /*
- * An expression's bytes, decoded through libdw by way of a CIE made up for it: the one place where
- * libdw decodes bytes it is handed. @bytes has to outlive the result, so the caller hashes at once.
+ * An expression's bytes, decoded by libdw through a CIE made up for it: the one place where libdw
+ * decodes bytes it is given. @bytes must outlive the result, so the caller hashes at once.
  */
 static void our_expr(const struct cfi_rule *rule, struct simple_rule *r)
 {
@@ -214,9 +214,9 @@ static bool rules_equal(const struct simple_rule *a, const struct simple_rule *b
 }
 
 /*
- * What libdw answers for a register without a rule is its idea of the psABI: rbp, r12-r15 keep
- * their value, rsp is the CFA, the others are undefined (rbx as well, where its table names
- * register 0 instead). cfi.h says CFI_UNSPEC for all of them.
+ * For a register without a rule libdw returns its view of the psABI: rbp, r12-r15 keep their value,
+ * rsp is the CFA, the others are undefined (rbx as well, where its table names register 0 instead).
+ * cfi.h says CFI_UNSPEC for all of them.
  */
 static bool default_matches(int reg, const struct simple_rule *oracle)
 {
@@ -265,8 +265,8 @@ static void compare_at(struct cfi *cfi, Dwarf_CFI *oracle, uint64_t pc, const ch
 	t->rows++;
 	ra = dwarf_frame_info(frame, &start, &end, &signal);
 	/*
-	 * libdw's DW_CFA_restore_state brings back the start of the remembered row along with its
-	 * rules, so its start may be too low. Ours has to be where the row before ends.
+	 * libdw's DW_CFA_restore_state restores the start of the remembered row along with its
+	 * rules, so its start may be too low. Ours must be the end of the row before.
 	 */
 	if (row.start > fde.start) {
 		struct cfi_row before;
@@ -316,7 +316,7 @@ static Dwarf_CFI *oracle_open(Elf *elf, bool eh, Dwarf **dw)
 static void compare_slice(struct cfi *cfi, const uint64_t *pcs, size_t n, Elf *orig,
 			  const char *what);
 
-/* Every FDE (or FDES_MAX of them) at its first and last byte, and at the ends of its first rows. */
+/* Every FDE (or FDES_MAX of them), at its first and last byte and at the ends of its first rows. */
 static void compare_binary(const char *path, struct tally *t, size_t *nfdes)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
@@ -378,7 +378,7 @@ static void compare_binary(const char *path, struct tally *t, size_t *nfdes)
 
 /* ---- slices ---- */
 
-/* The smallest ELF file libdw reads .eh_frame from. */
+/* The smallest ELF file from which libdw reads .eh_frame. */
 static void wrap(const struct strbuf *eh_frame, struct strbuf *out)
 {
 	static const char names[] = "\0.eh_frame\0.shstrtab";
@@ -471,7 +471,7 @@ static void compare_slice(struct cfi *cfi, const uint64_t *pcs, size_t n, Elf *o
 
 /* ---- the corpus ---- */
 
-/* First of the paths that exists, or NULL. */
+/* The first of the paths that exists, or NULL. */
 static const char *pick(const char *const *paths)
 {
 	for (; *paths; paths++) {
@@ -509,7 +509,7 @@ static void test_libc(void **state)
 	assert_true(t.fdes > 1000);
 	assert_true(t.signal > 0);	/* __restore_rt */
 	assert_true(t.hows[CFI_EXPR] > 0);
-	/* Else nothing is gained. */
+	/* Otherwise plain rows gain nothing. */
 	assert_true(t.plain > t.rows - t.rows / 20);
 }
 
@@ -564,7 +564,7 @@ static const char cxx_source[] =
 	"int main() { W w; int s = 0; try { for (int i = 0; i < 100; i++) s += w.f(i); }\n"
 	"catch (std::exception &e) { std::cout << e.what() << s << std::endl; } return 0; }\n";
 
-/* Every instruction an assembler will write, with rules that no compiler makes. */
+/* Every instruction that an assembler writes, with rules that no compiler makes. */
 static const char asm_source[] =
 	".text\n.globl f\n.type f,@function\nf:\n.cfi_startproc\nnop\n"
 	".cfi_def_cfa_offset 16\n.cfi_offset 6,-16\npush %rbp\n.cfi_def_cfa_register 6\nnop\n"
@@ -585,7 +585,7 @@ static const char asm_source[] =
 	".fill 300,1,0x90\n.cfi_def_cfa_offset 80\n.fill 70000,1,0x90\n.cfi_def_cfa_offset 96\nret\n"
 	".cfi_endproc\n.size f,.-f\n"
 	".type g,@function\ng:\n.cfi_startproc\n.cfi_signal_frame\n.cfi_undefined 16\nnop\nnop\n.cfi_endproc\n"
-	/* the simple form has no rules from the assembler: CFA defined in the FDE */
+	/* the simple form gets no rules from the assembler: the FDE defines the CFA */
 	".type h,@function\nh:\n.cfi_startproc simple\n.cfi_def_cfa 6,16\n.cfi_offset 16,-8\nnop\n.cfi_endproc\n"
 	".globl _start\n_start: jmp _start\n.section .note.GNU-stack,\"\",@progbits\n";
 
@@ -625,7 +625,7 @@ static void test_glibc_static(void **state)
 }
 
 /*
- * .debug_frame only, as for programs without unwind tables; large enough that compressing it pays.
+ * Only .debug_frame, as in programs without unwind tables; large enough that compressing it pays.
  */
 static void test_debug_frame(void **state)
 {
@@ -664,7 +664,7 @@ static void test_every_instruction(void **state)
 	assert_true(t.signal > 0);
 }
 
-/* No .eh_frame_hdr table: our own index has to find the same. */
+/* No .eh_frame_hdr table: our own index must find the same. */
 static void test_no_hdr(void **state)
 {
 	struct tally t;

@@ -16,8 +16,8 @@
 /* ---- how stacks end ---- */
 
 /*
- * With less and less of the stack, the frames are the first ones of the whole, and the reason is
- * known.
+ * With less and less of the stack, the frames are the first ones of the complete stack, and the
+ * reason is known.
  */
 static void test_small_copy(void **state)
 {
@@ -31,7 +31,10 @@ static void test_small_copy(void **state)
 	nwords = cap_nwords;
 	last = whole.res.n;
 	for (cap_nwords = nwords; cap_nwords > 0; cap_nwords--) {
-		/* The thread's stack went on in a copy before: what ends between pages was not in memory. */
+		/*
+		 * In an earlier copy the thread's stack extended further: what ends at a page
+		 * boundary was not in memory.
+		 */
 		uint64_t hi = align_up(cap_regs[UREG_SP], 8) + 8 * cap_nwords;
 		enum unwind_end end = hi % 4096 ? UNWIND_STACK_END : UNWIND_HOLE;
 
@@ -85,7 +88,7 @@ static void test_missing(void **state)
 	load_full();
 	m.start = cap_regs[UREG_IP] & ~0xfffull;
 	m.end = m.start + 0x1000;
-	/* No frame either that a frame pointer would give. */
+	/* Nor a frame from a frame pointer. */
 	cap_regs[UREG_BP] = 0;
 	for (size_t u = 0; u < ARRAY_SIZE(cfi_unwinders); u++) {
 		self.as = as;
@@ -136,7 +139,7 @@ static void test_without_rows(void **state)
 	addrspace_add(as, &m);
 	self.as = as;
 	for (size_t u = 0; u < 2; u++) {
-		/* Past other words, the one return address into the entry's code. */
+		/* Among other words, the only return address into the entry's code. */
 		memset(words, 0, sizeof(words));
 		words[3] = base + 64;
 		words[9] = elf_file_entry(bare.elf) + bias + 20;
@@ -147,7 +150,7 @@ static void test_without_rows(void **state)
 		assert_int_equal(st.res.end, UNWIND_COMPLETE);
 		assert_int_equal(st.res.n, 2);
 		assert_true(st.frames[1].addr.v == words[9] && st.frames[1].kind == FRAME_RETURN);
-		/* Nor is it one if the stack may be executed. */
+		/* An address of the stack is not one either, even if the stack is executable. */
 		self.as = addrspace_clone(as);
 		addrspace_add(self.as, &stack);
 		run(u, &st, regs, false, FRAMES_MAX);
@@ -156,7 +159,7 @@ static void test_without_rows(void **state)
 		assert_false(st.frames[1].scanned);
 		addrspace_free(self.as);
 		self.as = as;
-		/* Other code below it: a caller that would be left out. */
+		/* Other code below it: it would be a caller that is left out. */
 		words[5] = here.v + 3;
 		target_set_stack(&self, base, words, ARRAY_SIZE(words));
 		run(u, &st, regs, false, FRAMES_MAX);
@@ -164,7 +167,7 @@ static void test_without_rows(void **state)
 		assert_int_equal(st.res.n, 1);
 		assert_ptr_equal(st.res.at, &bare);
 
-		/* An entry of a PLT: nothing was pushed but the return address. */
+		/* A PLT entry: nothing was pushed but the return address. */
 		assert_int_equal(elf_file_section(bare.elf, ".plt", &data, &size, &start), 0);
 		regs[UREG_IP] = start + bias + 16;
 		words[0] = here.v + 1;
@@ -179,7 +182,7 @@ static void test_without_rows(void **state)
 	made_rows_free(bare.made);
 }
 
-/* The slice that a recorder makes of @ef for @words on a stack, as a module. */
+/* The slice of @ef that a recorder makes for @words on a stack, as a module. */
 static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size_t n, struct strbuf *out)
 {
 	struct cfi_sections secs, first = { .is64 = true };
@@ -187,7 +190,7 @@ static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size
 	struct made_rows *made = made_rows_new(ef);
 	struct elf_slice slice = { .type = elf_file_type(ef), .machine = elf_file_machine(ef) };
 	struct cfi *cfi, *extra = NULL;
-	/* Unwinders keep what they know by number. */
+	/* Unwinders store their knowledge by this number. */
 	static uint32_t id = 2000;
 	uint64_t pcs[64];
 	size_t npcs = 0;
@@ -198,7 +201,7 @@ static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size
 		pcs[npcs++] = words[i] - 1;
 		pcs[npcs++] = words[i];
 	}
-	/* Sorted, as they are for a recorder; none are next to each other. */
+	/* Sorted, as a recorder has them; none are adjacent. */
 	for (size_t i = 1; i < npcs; i++)
 		for (size_t k = i; k && pcs[k - 1] > pcs[k]; k--) {
 			uint64_t v = pcs[k];
@@ -227,12 +230,12 @@ static struct module *slice_for(struct elf_file *ef, const uint64_t *words, size
 	return module_of_rows(id++, "/slice", out->s, out->len);
 }
 
-/* Code of no binary. */
+/* Code in no binary. */
 #define JIT_START 0x200000
 
 /*
- * Unwinds @words, up to the end of a page, with the program of pointer_code.h and with its slice, @bp in %rbp: the same @n
- * frames, and the same @end.
+ * Unwinds @words, which end at a page boundary, with the program of pointer_code.h and with its
+ * slice, @bp in %rbp: the same @n frames, and the same @end.
  */
 static void pointer_bp(struct elf_file *ef, uint64_t ip, uint64_t bp, const uint64_t *words, size_t nwords, uint32_t n,
 		       enum unwind_end end, struct stack *st)
@@ -260,7 +263,7 @@ static void pointer_bp(struct elf_file *ef, uint64_t ip, uint64_t bp, const uint
 			m.end = align_up(loads[i].vaddr + loads[i].filesz, 0x1000);
 		}
 	target_set_stack(&self, base, words, nwords);
-	/* Not libdw, which reads the file itself. */
+	/* Not with libdw, which reads the file itself. */
 	for (size_t u = 0; u < 2; u++) {
 		m.mod = &whole;
 		self.as = addrspace_new();
@@ -304,8 +307,8 @@ static void pointer_stack(struct elf_file *ef, uint64_t ip, const uint64_t *word
 }
 
 /*
- * Where the caller has to be searched for, a pointer to code is no return address, with the code at hand or without: neither
- * one that is found first, nor where one that is found first leads to.
+ * Where the caller must be searched for, a pointer to code is no return address, whether the code
+ * is available or not. Neither the first match may be one, nor the word it leads to.
  */
 static void test_pointer_for_caller(void **state)
 {
@@ -323,10 +326,16 @@ static void test_pointer_for_caller(void **state)
 	words[12] = in_taker;
 	words[16] = in_start;
 	pointer_stack(ef, lost, words, 24, 3, &st);
-	/* Whatever %rbp holds that is no frame of this stack: one to where it has ended, too, as to the program's arguments. */
+	/*
+	 * %rbp may hold something that is no frame of this stack, also beyond the end of the stack,
+	 * such as a pointer to the program's arguments.
+	 */
 	pointer_bp(ef, lost, 0x11a68, words, 24, 3, UNWIND_COMPLETE, &st);
 	assert_true(st.frames[1].addr.v == in_taker && st.frames[2].addr.v == in_start);
-	/* Below it other()'s is left over, and what was its return address is a pointer now. */
+	/*
+	 * Below it is a leftover frame of other(), whose return address was overwritten by a
+	 * pointer.
+	 */
 	words[3] = pointer_at(ef, "in_other");
 	words[7] = pointer_at(ef, "stated");
 	pointer_stack(ef, lost, words, 24, 3, &st);
@@ -337,7 +346,7 @@ static void test_pointer_for_caller(void **state)
 	pointer_stack(ef, lost, words, 24, 3, &st);
 	words[7] = pointer_at(ef, "finish");
 	pointer_stack(ef, lost, words, 24, 3, &st);
-	/* But what a call ends at is one, though nobody knows how that frame is built. */
+	/* But an address at which a call ends is one, even if its frame layout is unknown. */
 	words[7] = pointer_at(ef, "in_endless");
 	memset(words + 8, 0, 8 * sizeof(*words));
 	pointer_stack(ef, lost, words, 24, 4, &st);
@@ -348,35 +357,41 @@ static void test_pointer_for_caller(void **state)
 	pointer_stack(ef, lost, words, 24, 3, &st);
 	assert_true(st.frames[1].addr.v == in_taker && st.frames[1].kind == FRAME_RETURN);
 
-	/* It was, when rows lead there: never called. */
+	/* It was planted if rows lead there: it was never called. */
 	memset(words, 0, sizeof(words));
 	words[3] = pointer_at(ef, "finish");
 	pointer_stack(ef, in_taker, words, 24, 2, &st);
 	assert_true(st.frames[1].addr.v == words[3] && st.frames[1].kind == FRAME_IP);
-	/* And where the return is read off the code. */
+	/* Also where the return is derived from the code. */
 	words[3] = 0;
 	words[1] = in_taker;
 	words[5] = in_start;
 	pointer_stack(ef, pointer_at(ef, "in_bare"), words, 24, 3, &st);
-	/* Of an entry of a PLT: the first word, though nobody knows how that frame is built. */
+	/* From a PLT entry it is the first word, even if its frame layout is unknown. */
 	memset(words, 0, sizeof(words));
 	words[0] = pointer_at(ef, "in_endless");
 	words[1] = in_start;
 	pointer_stack(ef, pointer_at(ef, "entry"), words, 24, 3, &st);
 	assert_true(st.frames[1].addr.v == words[0]);
-	/* Out of a trampoline, or what else has neither rows nor a frame pointer, too. */
+	/* The same from a trampoline, and from other code without rows and frame pointer. */
 	memset(words, 0, sizeof(words));
 	words[1] = pointer_at(ef, "in_bare");
 	words[3] = in_taker;
 	words[7] = in_start;
 	pointer_stack(ef, JIT_START + 16, words, 24, 4, &st);
 	assert_true(st.frames[1].addr.v == words[1]);
-	/* A frame that goes on above the copy: a page of it is missing, and that is no end of a stack. */
+	/*
+	 * A frame that continues above the copy: a page of it is missing, and that is not the end
+	 * of the stack.
+	 */
 	pointer_end(ef, pointer_at(ef, "in_roomy"), words, 24, 1, UNWIND_HOLE, &st);
 	elf_file_close(ef);
 }
 
-/* Where a row that was read off the code leads to no return address, it is none: with the code at hand, or from a slice. */
+/*
+ * If a derived row leads to no return address, the row is ignored: with the code available, and
+ * from a slice.
+ */
 static void test_made_row_leads_nowhere(void **state)
 {
 	struct elf_file *ef = pointer_build();
@@ -386,9 +401,9 @@ static void test_made_row_leads_nowhere(void **state)
 	(void)state;
 	if (!ef)
 		skip();
-	/* No base of a stack: nothing is known of it. */
+	/* Not the base of a stack: nothing is known about it. */
 	pointer_end(ef, pointer_at(ef, "in_foreign"), words, 24, 1, UNWIND_NO_ROWS, &st);
-	/* The frame pointer says where it is. */
+	/* The frame pointer gives the position. */
 	words[0] = frame;
 	words[1] = pointer_at(ef, "in_drops");
 	words[5] = pointer_at(ef, "in_taker");
@@ -399,8 +414,9 @@ static void test_made_row_leads_nowhere(void **state)
 }
 
 /*
- * The last page of a mapping holds bytes behind the segment. An address there, as garbage may give
- * one, has no place in the binary, and must not decide what the rest of the mapping is.
+ * The last page of a mapping holds bytes after the segment. An address there, as garbage may
+ * contain one, has no position in the binary, and must not decide how the rest of the mapping is
+ * treated.
  */
 static void test_beside_segment(void **state)
 {
@@ -418,7 +434,7 @@ static void test_beside_segment(void **state)
 		/* A new generation, so that this address is the first one seen. */
 		self.as = addrspace_clone(whole);
 		regs[UREG_IP] = addrspace_find(self.as, here)->end - 1;
-		/* Neither a frame pointer nor words to search. */
+		/* No frame pointer and no words to search. */
 		regs[UREG_BP] = 0;
 		regs[UREG_SP] = self.view.hi;
 		run(u, &other, regs, false, FRAMES_MAX);
@@ -446,7 +462,7 @@ static void test_names(void **state)
 	assert_null(unwind_end_remedy(UNWIND_COMPLETE));
 }
 
-/* Frame pointers only: a chain written by hand, each link pointing into some code. */
+/* Frame pointers only: a hand-written chain, each link pointing into some code. */
 static void test_fp(void **state)
 {
 	uint64_t base = 0x10000, code = (uintptr_t)link_leaf.start + 1, words[16] = { 0 };
@@ -472,7 +488,7 @@ static void test_fp(void **state)
 	assert_true(frames[0].addr.v == code && frames[0].kind == FRAME_IP);
 	assert_true(frames[1].addr.v == code + 1 && frames[1].kind == FRAME_RETURN);
 	assert_true(frames[2].addr.v == code + 2);
-	/* Both words of the last frame are 0: that is how the ABI marks the deepest one. */
+	/* Both words of the last frame are 0: the ABI marks the outermost frame that way. */
 	assert_int_equal(res.end, UNWIND_COMPLETE);
 
 	/* A chain that points back. */
@@ -489,7 +505,10 @@ static void test_fp(void **state)
 	unwind_fp.unwind(priv, &in, &res);
 	assert_int_equal(res.n, 3);
 	assert_int_equal(res.end, UNWIND_COPY_END);
-	/* The recorder cut the copy: its own reason, whatever it had asked the kernel for. */
+	/*
+	 * The recorder cut the copy: that is a reason of its own, whatever size it had requested
+	 * from the kernel.
+	 */
 	in.copy_full = false;
 	in.cut = true;
 	unwind_fp.unwind(priv, &in, &res);
@@ -498,7 +517,7 @@ static void test_fp(void **state)
 	unwind_fp.destroy(priv);
 }
 
-/* ---- anything at all on the stack ---- */
+/* ---- arbitrary stacks ---- */
 
 static uint64_t next_random(void)
 {
@@ -508,9 +527,9 @@ static uint64_t next_random(void)
 }
 
 /*
- * The rows of a PLT compute with the pc. A return address into a PLT, which makes no calls, is
- * looked up one byte below, and only the libunwind backend computes with that address then: not a
- * case to compare.
+ * The rows of a PLT use the pc. A return address into a PLT, which makes no calls, is looked up one
+ * byte lower, and only the libunwind backend then computes with that address: such cases are not
+ * compared.
  */
 static bool in_plt(const struct mapping *m, uint64_t addr)
 {
@@ -544,7 +563,7 @@ static uint64_t random_word(uint64_t lo, uint64_t nwords)
 
 /*
  * Stacks that lead from any code to any other. There is no right answer here, but the three readers
- * of call frame information have to agree on one, and come to an end.
+ * of call frame information must agree on one, and must end.
  */
 static void test_random_stacks(void **state)
 {
@@ -573,7 +592,7 @@ static void test_random_stacks(void **state)
 			}
 		}
 	}
-	/* Else the stacks were not such that anything could be learned from them. */
+	/* Otherwise the stacks were too trivial to learn anything from them. */
 	assert_true(frames > 4000 + 4000 / 4);
 }
 

@@ -28,7 +28,7 @@ static void copy_words(struct target *t, uint64_t sp, bool masked)
 	target_set_stack(t, base, words, n);
 }
 
-/* False where the program is not built, or may not be traced. */
+/* False if the program was not built or may not be traced. */
 static bool begin(struct target *t, const char *name, const char *arg)
 {
 	const char *build = getenv("BUILD");
@@ -52,7 +52,7 @@ static bool begin(struct target *t, const char *name, const char *arg)
 	return true;
 }
 
-/* One step, over system calls as well. False when the program has ended. */
+/* One step, also over system calls. False when the program has ended. */
 static bool step(struct target *t, struct user_regs_struct *now)
 {
 	int status;
@@ -72,7 +72,7 @@ static void unwind_copy(struct target *t, void *priv, const uint64_t *regs, bool
 	unwind_cached.unwind(priv, &in, &out->res);
 }
 
-/* Steps that were right; -1: the program could not be begun. */
+/* The number of correct steps; -1: the program could not be started. */
 static int steps_right(const char *name, const char *arg)
 {
 	void *priv = unwind_cached.create();
