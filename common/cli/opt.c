@@ -97,7 +97,7 @@ static int apply(const struct opt_spec *spec, const struct opt *o, const char *s
 	case OPT_IGNORE:
 		return 0;
 	case OPT_REFUSE:
-		pr_err("perf has %s, nsprof does not: %s", shown, o->help);
+		pr_err("perf's %s is not an option here: %s", shown, o->help);
 		return -EINVAL;
 	case OPT_HEADING:
 		break;

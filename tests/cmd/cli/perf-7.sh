@@ -41,7 +41,7 @@ while read -r c names; do
 		# Refused with a reason; or accepted, and then the file is missing or the argument
 		# makes no sense.
 		case $message in
-		"nsprof $c: error: perf has "*", nsprof does not: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
+		"nsprof $c: error: perf's "*" is not an option here: "?????*) pass "perf 7: $c $o is refused, with a reason" ;;
 		'' | *"cannot open 'nosuch"* | *"'1'"* | *' needs --'* | *'is not online'*) pass "perf 7: $c $o is accepted" ;;
 		*) fail "perf 7: $c $o is known" "$message" ;;
 		esac

@@ -155,31 +155,31 @@ while IFS='|' read -r line says; do
 	# Options that only perf has are in the manual page.
 	option=${line%%[ =]*}
 	[[ $option == --* ]] || option=${option:0:2}
-	if [[ ${message[0]} == *"perf has "*", nsprof does not: "* && $option != --call-graph ]]; then
+	if [[ ${message[0]} == *"perf's "*" is not an option here: "* && $option != --call-graph ]]; then
 		[[ $page == *"${option//-/\\-}"[\ \;,]* ]] || fail "record $line: in the manual page"
 	fi
 done <<'LIST'
--b|perf has -b, nsprof does not: branch records
--j any,u|perf has -j, nsprof does not: branch records
+-b|perf's -b is not an option here: branch records
+-j any,u|perf's -j is not an option here: branch records
 --call-graph lbr|perf has --call-graph lbr, nsprof does not: branch records
 --call-graph fp,defer|perf has --call-graph fp,defer, nsprof does not
 --call-graph bogus|unknown call graph 'bogus'
 --call-graph dwarf,65536|invalid stack copy size '65536'
--d|perf has -d, nsprof does not: addresses of data
+-d|perf's -d is not an option here: addresses of data
 -W|addresses of data
 --phys-data|addresses of data
 --data-page-size|addresses of data
 --code-page-size|addresses of data
 --transaction|addresses of data
--I|perf has -I, nsprof does not: registers
+-I|perf's -I is not an option here: registers
 -Iax,bx|registers
 --user-regs=ax|registers
 -S|CPU's own
 --aux-sample=1|CPU's own
 --kcore|code of the kernel
--u root|perf has -u, nsprof does not: name the processes
+-u root|perf's -u is not an option here: name the processes
 --filter x|for tracepoints
--n|perf has -n, nsprof does not: .* samples
+-n|perf's -n is not an option here: .* samples
 --off-cpu|time spent waiting
 --off-cpu-thresh 1|time spent waiting
 --switch-events|-e context-switches

@@ -105,7 +105,7 @@ check_rc "no field at all" 129 "$NSPROF" script -F "" "$T/data"
 check_rc "each field left out" 129 "$NSPROF" script -F -comm,-pid,-tid,-cpu,-time,-period,-event,-ip,-sym,-dso "$T/data"
 "$NSPROF" symbolize --ns "$T/data" >"$T/out" 2>"$T/err"
 is "--ns without a script: status" $? 129
-like "and who has it" "$(cat "$T/err")" '^nsprof symbolize: error: --ns .*nsprof script'
+like "and who has it" "$(cat "$T/err")" '^nsprof symbolize: error: perf.s --ns is not an option here: nsprof script'
 like "help is script's own" "$("$NSPROF" script --help)" '^usage: nsprof script '
 like "and so is its name in messages" "$("$NSPROF" script "$T/nothing" 2>&1)" "^nsprof script: error: cannot open '.*/nothing'"
 

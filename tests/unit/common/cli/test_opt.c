@@ -316,15 +316,15 @@ static void options_of_perf(void **state)
 	assert_string_equal(message, "");
 	assert_string_equal(args[first], "cmd");
 	assert_int_equal(parse("-u root"), -EINVAL);
-	assert_non_null(strstr(message, "perf has -u, nsprof does not: name the processes\n"));
+	assert_non_null(strstr(message, "perf's -u is not an option here: name the processes\n"));
 	assert_int_equal(parse("--uid=root"), -EINVAL);
-	assert_non_null(strstr(message, "perf has --uid, nsprof does not"));
+	assert_non_null(strstr(message, "perf's --uid is not an option here"));
 	assert_int_equal(parse("--no-uid"), 0);
 	/* A prefix of one of our options means that option. */
 	assert_int_equal(parse("--dur 5"), 0);
 	assert_int_equal(v.duration, 5);
 	assert_int_equal(parse("--duration-of"), -EINVAL);
-	assert_non_null(strstr(message, "perf has --duration-of-what, nsprof does not"));
+	assert_non_null(strstr(message, "perf's --duration-of-what is not an option here"));
 	assert_int_equal(parse("--help"), OPT_HELP);
 	assert_null(strstr(printed, "uid"));
 	assert_null(strstr(printed, "affinity"));
