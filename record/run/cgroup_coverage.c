@@ -15,7 +15,7 @@
 /* Or by as much as chance changes the number of samples: standard deviations. */
 #define CHANCE 4
 
-static bool read_used(const struct cgroup_coverage *r, struct cgroup_coverage_cgroup *c, uint64_t *us)
+static bool read_used(const struct cgroup_coverage *r, struct covered_cgroup *c, uint64_t *us)
 {
 	struct cpu_reading now = { 0 };
 
@@ -33,7 +33,7 @@ void cgroup_coverage_begin(struct cgroup_coverage *r, const struct target *t, co
 	r->n = t->cgroups.n;
 	r->cg = xcalloc(r->n, sizeof(*r->cg));
 	for (size_t i = 0; i < r->n; i++) {
-		struct cgroup_coverage_cgroup *c = &r->cg[i];
+		struct covered_cgroup *c = &r->cg[i];
 
 		c->name = xstrdup(t->cgroups.v[i].name);
 		cgroup_cpu_find(cpu, t->cgroups.v[i].path, 0, &c->at);
@@ -50,7 +50,7 @@ void cgroup_coverage_end(struct cgroup_coverage *r, const struct target *t, uint
 {
 	r->more = t->cgroups.n != r->n;
 	for (size_t i = 0; i < r->n; i++) {
-		struct cgroup_coverage_cgroup *c = &r->cg[i];
+		struct covered_cgroup *c = &r->cg[i];
 		uint64_t us;
 
 		c->known = c->begun && read_used(r, c, &us) && us >= c->before_us &&
@@ -107,7 +107,7 @@ static size_t list_idle(const struct cgroup_coverage *r, struct strbuf *out)
 	size_t n = 0;
 
 	for (size_t i = 0; i < r->n; i++) {
-		const struct cgroup_coverage_cgroup *c = &r->cg[i];
+		const struct covered_cgroup *c = &r->cg[i];
 
 		if (!c->known || c->used_us)
 			continue;

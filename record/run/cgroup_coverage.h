@@ -28,7 +28,7 @@
  */
 #define CGROUP_COVERAGE_LEAST 20000000ull
 
-struct cgroup_coverage_cgroup {
+struct covered_cgroup {
 	char *name;			/* as typed; owned */
 	struct cgroup_cpu_at at;
 	uint64_t before_us, used_us;
@@ -37,7 +37,7 @@ struct cgroup_coverage_cgroup {
 
 struct cgroup_coverage {
 	const struct cgroup_cpu *cpu;	/* borrowed */
-	struct cgroup_coverage_cgroup *cg;		/* owned */
+	struct covered_cgroup *cg;		/* owned */
 	size_t n;			/* 0: nothing to compare */
 	bool more;			/* more cgroups were chosen during the recording */
 };
