@@ -25,7 +25,9 @@ int main(int argc, char **argv)
 }
 
 #ifdef BARE
-/* @sp: argc, then argv (the System V ABI for x86-64, 3.4.1). 231 is exit_group(2). */
+/*
+ * @sp points to argc, followed by argv (the System V ABI for x86-64, 3.4.1). 231 is exit_group(2).
+ */
 __attribute__((noreturn, used)) static void begin(uintptr_t *sp)
 {
 	int status = main((int)*sp, (char **)(sp + 1));

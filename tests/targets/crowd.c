@@ -72,7 +72,7 @@ static uint64_t right(uint64_t x, unsigned int path, int bits);
 BRANCH(left)
 BRANCH(right)
 
-/* One of @n: all together keep the CPUs half busy, so that others get their turn, too. */
+/* One of @n: together they keep the CPUs half busy, so that other programs run, too. */
 static void live(unsigned int number, int n)
 {
 	uint64_t x = number, pause = 2 * (uint64_t)n * BURN_NS / (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
@@ -89,7 +89,7 @@ static int nthreads;
 
 static void *thread(void *arg)
 {
-	/* Nobody works before all are there: who works keeps the others from being made. */
+	/* Nothing works until all exist: threads that work would delay the creation of the rest. */
 	pthread_mutex_lock(&gate);
 	pthread_mutex_unlock(&gate);
 	live((unsigned int)(uintptr_t)arg, nthreads);
@@ -124,7 +124,7 @@ static void cgroup_path(char *path, size_t size, int i, const char *file)
 	snprintf(path, size, "%s/c%04d%s", cgroup_root, i, file);
 }
 
-/* In the child: into the cgroup, then a program of its own, as a container's is. */
+/* In the child: enter the cgroup, then exec a program, as a container does. */
 static int enter(int i, int n)
 {
 	char path[4096], number[16], all[16];
@@ -176,7 +176,7 @@ static void clean(int n, const pid_t *pids)
 		if (pids[i] > 0)
 			waitpid(pids[i], NULL, 0);
 		cgroup_path(path, sizeof(path), i, "");
-		/* The last process is gone a moment before its cgroup is empty. */
+		/* The last process ends a moment before its cgroup counts as empty. */
 		for (int t = 0; rmdir(path) && errno == EBUSY && t < 1000; t++)
 			usleep(1000);
 	}
@@ -207,6 +207,6 @@ int main(int argc, char **argv)
 	}
 	if (cgroup_root)
 		clean(n, pids);
-	/* Not by return: the threads go on. */
+	/* Not by return: the threads continue. */
 	_exit(rc);
 }

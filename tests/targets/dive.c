@@ -16,13 +16,13 @@
 #define NOINLINE __attribute__((noinline, noclone))
 #define KEEP() __asm__ volatile("" ::: "memory")
 
-/* A frame takes some 160 bytes: 50 of them fit into a copy of 8 KiB. */
+/* A frame takes some 160 bytes, so 50 of them fit into a copy of 8 KiB. */
 #define STEP 30
 #define STEPS 8
 
 static volatile unsigned long sink;
 
-/* CPU time: as many samples and turns on a busy machine as on an idle one. */
+/* CPU time, so that a busy machine gives as many samples and rounds as an idle one. */
 static double now(void)
 {
 	struct timespec ts;
@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void burn(void)
 	sink = n;
 }
 
-/* One for each depth and root, so that a stack tells where it belongs. */
+/* One for each depth and root, so that a stack shows where it belongs. */
 #define LEAF(root, depth)                                                                          \
 	static NOINLINE void dive_##root##_##depth(void)                                           \
 	{                                                                                          \
@@ -59,17 +59,23 @@ static inline __attribute__((always_inline)) void burn(void)
 	};
 LEAVES(a)
 LEAVES(b)
-/* Straight down: nothing of the root is seen on the way, but the copy overlaps a's last stack. */
+/* Straight down: no sample shows the root on the way, but the copy overlaps a's last stack. */
 static void (*const leaves_deep[])(void) = {
 	NULL, NULL, NULL, dive_b_3, dive_b_4, dive_b_5, dive_b_6, dive_b_7, dive_b_8,
 };
 
-/* In main()'s frame. The others are full of pointers to it: words about the stack above the copy. */
+/*
+ * Lives in main()'s frame. The other frames are full of pointers to it: words about the stack above
+ * the copy.
+ */
 struct dive {
 	bool two;
 };
 
-/* Depth @at of @depth. On the way down, and up if there is one root, a leaf runs at every STEP, if there is one. */
+/*
+ * Depth @at of @depth. At every STEP it runs the leaf there, if there is one: on the way down, and
+ * with one root also on the way up.
+ */
 NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void), const struct dive *dive)
 {
 	const struct dive *volatile pad[12];
@@ -86,7 +92,7 @@ NOINLINE unsigned long dive_down(int at, int depth, void (*const *leaves)(void),
 	return r + pad[at % 12]->two;
 }
 
-/* Two frames that differ in nothing but their name and address. */
+/* Two frames that differ only in name and address. */
 #define ROOT(root)                                                                                 \
 	NOINLINE unsigned long dive_root_##root(int depth, void (*const *leaves)(void),            \
 						const struct dive *dive)                           \
@@ -128,7 +134,10 @@ int main(int argc, char **argv)
 		return 2;
 	dive.two = !strcmp(argv[1], "two");
 	do {
-		/* The last thing seen of a's root may be all that there is when b's stack is seen, deep. */
+		/*
+		 * When b's deep stack is sampled, the last stack seen with a's root may be the only
+		 * known one.
+		 */
 		sink += dive_root_a(turn & 1 ? STEP * 2 : STEP * STEPS, leaves_a, &dive);
 		KEEP();
 		if (dive.two)

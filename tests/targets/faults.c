@@ -55,7 +55,7 @@ static long faults(void)
 	return self.ru_minflt + self.ru_majflt + children.ru_minflt + children.ru_majflt;
 }
 
-/* No stdio once it counts: its buffers are memory, too. */
+/* No stdio once it counts, because its buffers are memory, too. */
 static void say(const char *what, long n)
 {
 	static char line[64];
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 	play(pages, children);
 	faults();
 	say("warm", 0);
-	/* Not those to come: they would be touched beforehand. */
+	/* Not future pages: the kernel would populate them ahead. */
 	if (mlockall(MCL_CURRENT))
 		return 2;
 	before = faults();
@@ -85,7 +85,10 @@ int main(int argc, char **argv)
 		play(pages, children);
 		say("round", pages * (1 + children));
 	}
-	/* The first call may fault when the kernel stores its result, which holds the number before. */
+	/*
+	 * The first call may fault when the kernel stores its result, which does not include that
+	 * fault.
+	 */
 	faults();
 	say("faults", faults() - before);
 	_exit(0);

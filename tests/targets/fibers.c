@@ -66,7 +66,10 @@ NOINLINE void thread_middle(void)
 	}
 }
 
-/* Calls @fn on the stack that ends at @top, where the present stack pointer is kept: the caller's frame is found through it. */
+/*
+ * Calls @fn on the stack that ends at @top and saves the present stack pointer there; the caller's
+ * frame is found through it.
+ */
 void fiber_run(void (*fn)(void), char *top);
 __asm__(".text\n"
 	".globl fiber_run\n"
@@ -95,7 +98,7 @@ NOINLINE void fiber_back(void)
 	KEEP();
 }
 
-/* A stack with others' behind it: the words there look like callers. */
+/* A stack with other content above its end: the words there look like callers. */
 static char *new_stack(void)
 {
 	char *mem = mmap(NULL, 4 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -113,7 +116,7 @@ static void on_thread(void)
 {
 	char here;
 
-	/* Below all that is in use there. */
+	/* Below everything in use there. */
 	thread_sp = (char *)(((unsigned long)&here - 8192) & ~63ul);
 	fiber_run(fiber_back, new_stack());
 }
@@ -202,10 +205,10 @@ static void jit(void)
 	fprintf(f, "%lx 10 jit_before\n%lx 10 planted\n%lx 20 jit_leaf\n%lx 40 jit_glue\n%lx 20 jit_outer\n", (unsigned long)before,
 		(unsigned long)planted, (unsigned long)leaf, (unsigned long)glue, (unsigned long)outer);
 	fclose(f);
-	/* As behind a call. */
+	/* The stack pointer as after a call. */
 	top -= 8;
 	memcpy(top, &planted, 8);
-	/* In registers of their own: one that the compiler chooses may be %rbp. */
+	/* In named registers: the compiler might choose %rbp. */
 	__asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tjmp *%1" :: "a"(top), "d"(outer) : "memory");
 }
 

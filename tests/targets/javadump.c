@@ -75,7 +75,7 @@ static int line_of(jvmtiEnv *env, jmethodID method, jint bci)
 	return line;
 }
 
-/* An entry for each address of which something is known: the innermost method there. */
+/* One entry per address with known lines: the innermost method there. */
 static void put_lines(jvmtiEnv *env, const void *code, const jvmtiCompiledMethodLoadRecordHeader *info)
 {
 	static const char file[] = "Java";
@@ -134,7 +134,7 @@ static int open_dump(const char *dir)
 
 	snprintf(path, sizeof(path), "%s/jit-%d.dump", dir, (int)getpid());
 	dump = fopen(path, "w+");
-	/* By this mapping a recorder knows of the file. */
+	/* Recorders learn about the file from this mapping. */
 	if (!dump || mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fileno(dump), 0) == MAP_FAILED)
 		return -1;
 	put32(0x4a695444);

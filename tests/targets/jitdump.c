@@ -100,13 +100,13 @@ static void put_prefix(uint32_t id, size_t body)
 	put64(now(CLOCK_MONOTONIC));
 }
 
-/* Where the two instructions that change the stack pointer are, and by how much. */
+/* The positions of the two instructions that change the stack pointer, and the amount. */
 struct shape {
 	size_t size, sub_end, add_end;
 	uint32_t frame;
 };
 
-/* .eh_frame of one CIE and one FDE, as if it lay behind the code. */
+/* .eh_frame with one CIE and one FDE, as if it followed the code. */
 static void put_rows(const struct shape *sh)
 {
 	const uint8_t cie[] = {
@@ -120,7 +120,7 @@ static void put_rows(const struct shape *sh)
 
 	memcpy(fde + 8, &start, 4);
 	memcpy(fde + 12, &sh->size, 4);
-	*p++ = 0x40 | 1;	/* behind push %rbp */
+	*p++ = 0x40 | 1;	/* after push %rbp */
 	*p++ = 0x0e;
 	*p++ = 16;
 	*p++ = 0x80 | 6;
@@ -132,7 +132,7 @@ static void put_rows(const struct shape *sh)
 	*p++ = (uint8_t)(0x40 | (sh->add_end - sh->sub_end));
 	*p++ = 0x0e;
 	*p++ = 16;
-	*p++ = 0x40 | 1;	/* behind pop %rbp */
+	*p++ = 0x40 | 1;	/* after pop %rbp */
 	*p++ = 0x0e;
 	*p++ = 8;
 	put_prefix(4, 24 + sizeof(cie) + sizeof(fde) + sizeof(hdr));
@@ -144,7 +144,7 @@ static void put_rows(const struct shape *sh)
 	put(hdr, sizeof(hdr));
 }
 
-/* Lines of the code that emit_rows() makes: up to the call, the call, from there on. */
+/* Lines of the code that emit_rows() writes: before the call, the call, after it. */
 static void put_lines(const uint8_t *at, const char *file, uint32_t call)
 {
 	const struct {
@@ -276,7 +276,7 @@ NATIVE run_nested(double secs)
 		fn(NULL, leaf_one, inner);
 }
 
-/* What was told of in the dump before, then what another one tells of, and the former again. */
+/* Runs code from the earlier dump, then code from another dump, then the first code again. */
 NATIVE run_second(const char *dir, uint8_t *at, double secs)
 {
 	jit_fn own;

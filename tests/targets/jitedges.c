@@ -42,7 +42,10 @@ static void put(const char *bytes, size_t n)
 }
 #define PUT(s) put(s, sizeof(s) - 1)
 
-/* Slow and without effect: xor %edx,%edx; mov $9,%eax; lea 3(%rdx),%ecx; div %ecx, and the last two of them three times more */
+/*
+ * Slow and without effect: xor %edx,%edx; mov $9,%eax; lea 3(%rdx),%ecx; div %ecx, and the last two
+ * repeated three times
+ */
 static void wait_here(void)
 {
 	PUT("\x31\xd2\xb8\x09\0\0\0\x8d\x4a\x03");

@@ -43,7 +43,7 @@
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0, 0, 0x80, 0, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
 static void (*jit)(void);
 static volatile sig_atomic_t asked;
-static FILE *held;	/* a map that stays open */
+static FILE *held;	/* a map that is kept open */
 
 static clockid_t run_clock = CLOCK_MONOTONIC;	/* of run_jit() */
 
@@ -92,7 +92,7 @@ __attribute__((noinline, noclone)) void run_jit(double secs)
 	}
 }
 
-/* Where the code is, at an address that does not depend on the run. */
+/* The address of the code, the same in every run. */
 static void *place(const char *mode)
 {
 	void *at = (void *)(strcmp(mode, "apart") ? 0x200000000000 : 0x210000000000);
@@ -152,7 +152,7 @@ static void in_threads(double secs)
 	double end = now(CLOCK_MONOTONIC) + secs;
 	pthread_t tid[2];
 
-	/* What it takes to begin a thread is the same however little of a CPU it gets. */
+	/* The cost of starting a thread does not depend on its share of a CPU. */
 	run_clock = CLOCK_THREAD_CPUTIME_ID;
 	while (now(CLOCK_MONOTONIC) < end) {
 		for (int i = 0; i < 2; i++)

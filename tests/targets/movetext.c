@@ -30,7 +30,7 @@
 
 static unsigned long sum;
 
-/* Room for a first and a last page that stay. */
+/* Space for a first and a last page that stay. */
 __asm__(".text\n.skip 16384, 0xcc\n.section .text.zz,\"ax\"\n.skip 16384, 0xcc\n.text\n");
 
 NOINLINE unsigned long move_leaf(unsigned long n)
@@ -48,7 +48,7 @@ NOINLINE unsigned long move_middle(unsigned long n)
 	return r + 1;
 }
 
-/* Nothing in it depends on where it is. */
+/* Position-independent code. */
 extern char far_start[], far_end[], far_outer[];
 __asm__(".section .text.far,\"ax\",@progbits\n"
 	".balign 4096\n"
@@ -109,7 +109,7 @@ static inline long call6(long nr, long a, long b, long c, long d, long e, long f
 	return ret;
 }
 
-/* Runs in a page of its own: what it replaces holds all other code. */
+/* Runs in a page of its own, because it replaces all other code. */
 static NOINLINE __attribute__((section(".mover"))) void mover(char *at, const char *copy, size_t n, int flags, int fd)
 {
 	char *to = at;
@@ -173,7 +173,7 @@ static void move(const char *how)
 		prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, start, n, "text");
 }
 
-/* Another program's code where a library's was, which is not mapped any more. */
+/* Code of our own at the former address of a library that is unmapped. */
 static void jit(const char *lib, double seconds)
 {
 	void *h = dlopen(lib, RTLD_NOW), *sym = h ? dlsym(h, "lib_enter") : NULL;

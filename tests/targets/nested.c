@@ -33,7 +33,7 @@ NOINLINE void nested_outer(double seconds)
 	unsigned long calls = 0;
 	struct timespec a, b;
 
-	/* Else its name has a number that is the compiler's own. */
+	/* Otherwise the compiler appends a number to its name. */
 	auto void nested_visit(unsigned long i) __asm__("nested_visit");
 	NOINLINE void nested_visit(unsigned long i)
 	{

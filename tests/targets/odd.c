@@ -62,14 +62,14 @@ NOINLINE void odd_hole(void)
 	char room[12 * 4096];
 
 	do {
-		/* It has to be there, and nobody looks into it. */
+		/* The array must exist, but nothing reads it. */
 		__asm__ volatile("" : : "r"(room));
 		sink += odd_burn(sink);
 		KEEP();
 	} while (now() < until);
 }
 
-/* The first half of the time the stack ends where all of it is in memory. */
+/* For the first half of the time the stack ends where all of it is in memory. */
 NOINLINE void odd_shallow(void)
 {
 	double half = (now() + until) / 2;
@@ -130,7 +130,10 @@ NOINLINE void odd_planted(void)
 	} while (now() < until);
 }
 
-/* Runs @fn on the stack that ends at @top, a multiple of 16; it returns to odd_finish, which nothing calls. */
+/*
+ * Runs @fn on the stack that ends at @top, a multiple of 16. It returns to odd_finish, which
+ * nothing calls.
+ */
 void odd_begin(void *top, void (*fn)(void));
 __asm__(".text\n"
 	".p2align 4\n"
@@ -170,7 +173,7 @@ NOINLINE void odd_vfork(void)
 	KEEP();
 }
 
-/* All of these burn in their own code; asm_calls() has odd_asm_leaf() below it. */
+/* All of these burn CPU in their own code, except that asm_calls() calls odd_asm_leaf(). */
 unsigned long odd_asm_leaf(unsigned long n);
 unsigned long odd_asm_calls(unsigned long n);
 unsigned long odd_asm_search(unsigned long n);
@@ -204,7 +207,7 @@ __asm__(".text\n"
 	"	pop %rbp\n"
 	"	ret\n"
 	".size odd_asm_calls, . - odd_asm_calls\n"
-	/* No symbol of a function, so that where it begins is not known either. */
+	/* Not a function symbol, so that its start is not known either. */
 	"odd_asm_search:\n"
 	"	push %rbx\n"
 	"	push %r12\n"
@@ -221,7 +224,10 @@ __asm__(".text\n"
 	"	pop %r12\n"
 	"	pop %rbx\n"
 	"	ret\n"
-	/* A return into odd_asm_calls(), whose frame would end where this one does. The caller's %rbp is not kept in place. */
+	/*
+	 * A return address into odd_asm_calls(), whose frame would end where this one does. The
+	 * caller's %rbp is not saved in that slot.
+	 */
 	"odd_asm_table:\n"
 	"	push %rbp\n"
 	"	push %rbx\n"
@@ -257,7 +263,10 @@ __asm__(".text\n"
 	"7:	mov %rdi, %rax\n"
 	"	leave\n"
 	"	ret\n"
-	/* The frame is found by the old stack pointer, of which one copy is in the frame and one moves along below it. */
+	/*
+	 * The frame is found by the old stack pointer. One copy of it is in the frame, another one
+	 * moves along below the frame.
+	 */
 	".type odd_asm_red, @function\n"
 	"odd_asm_red:\n"
 	"	.cfi_startproc\n"
@@ -316,7 +325,7 @@ NOINLINE void odd_guess(void)
 	} while (now() < until);
 }
 
-/* Its frame is found by %rbp, since its size is not known. */
+/* Its frame is found by %rbp, since its size is unknown. */
 NOINLINE void odd_table(void)
 {
 	volatile char *pad = __builtin_alloca(16 + (sink & 16));

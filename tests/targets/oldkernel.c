@@ -38,7 +38,7 @@ static bool refuses(long nr, const long *arg)
 {
 	if (nr == SYS_perf_event_open)
 		return refuses_event((const struct perf_event_attr *)arg[0]);
-	/* Program type SYSCALL, 5.14. */
+	/* Program type SYSCALL came in 5.14. */
 	return nr == SYS_bpf && lacks("bpf") && arg[0] == BPF_PROG_LOAD &&
 	       ((const union bpf_attr *)arg[1])->prog_type == 31;
 }

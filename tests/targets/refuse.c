@@ -18,7 +18,7 @@ static const struct {
 } calls[] = {
 	{ "perf_event_open", SYS_perf_event_open },
 	{ "clone3", SYS_clone3 },	/* with EAGAIN: no threads, but processes */
-	{ "acct", SYS_acct },	/* one that nobody uses */
+	{ "acct", SYS_acct },	/* a call that nothing uses */
 };
 
 int main(int argc, char **argv)

@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::panic;
 use std::time::{Duration, Instant};
 
-// A value that the compiler knows nothing about; std::hint::black_box() is not in the rustc 1.63 of Debian 12.
+// A value opaque to the compiler; std::hint::black_box() is not in the rustc 1.63 of Debian 12.
 macro_rules! opaque {
     ($value:expr) => {{
         let mut v: u64 = $value;

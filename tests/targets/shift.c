@@ -14,10 +14,10 @@
 
 #define THREADS_MAX 64
 #define FUNCTIONS 10
-#define ROUND 3000	/* portions, in the mean: so that what is no portion is next to nothing */
+#define ROUND 3000	/* portions, on average; so large that other work hardly counts */
 
 static double until;
-static unsigned int extra;	/* portions a round */
+static unsigned int extra;	/* portions per round */
 
 struct worker {
 	pthread_t thread;
@@ -84,7 +84,10 @@ static double normal(struct worker *w)
 	return sqrt(-2 * log(u[0])) * cos(2 * M_PI * u[1]);
 }
 
-/* A round is 0.3 ms; requests of one kind come for 10 ms or so. Means stay: exp(s z - s^2 / 2). */
+/*
+ * A round takes 0.3 ms; requests of one kind come for about 10 ms. The means stay the same: exp(s z
+ * - s^2 / 2).
+ */
 __attribute__((noinline)) static uint64_t serve(struct worker *w, uint64_t x)
 {
 	const double memory = 0.97, spread = 0.2;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-// A function of its own under its own name, not a clone of it.
+// A function under its own name, not a clone.
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
 #else

@@ -27,7 +27,7 @@
 #else
 #define NOINLINE __attribute__((noinline, noclone))
 #endif
-/* Code behind a call, so that no call becomes a jump and every function stays on the stack. */
+/* Code after a call, so that no call becomes a jump and every function stays on the stack. */
 #define KEEP() __asm__ volatile("" ::: "memory")
 
 static clockid_t clock_id = CLOCK_MONOTONIC;

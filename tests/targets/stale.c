@@ -39,7 +39,7 @@ __asm__(".text\n"
 	"	call stale_leaf\n"
 	"	jmp *stale_next(%rip)\n"
 	".size stale_outer, . - stale_outer\n"
-	/* From there on rows lead to what stale_outer returns to. */
+	/* From there on, rows lead to the return address of stale_outer. */
 	".type stale_other, @function\n"
 	"stale_other:\n"
 	".cfi_startproc\n"

@@ -40,7 +40,7 @@ NOINLINE static int realigned(int n, ...)
 	return fib(4) + v[n];
 }
 
-/* Assembly as people write it: without a word about its frame. */
+/* Assembly as people write it, without any frame information. */
 int asm_leaf(int n);
 int asm_saves(int n, int (*fn)(int));
 int asm_frame(int n, int (*fn)(int));
@@ -105,7 +105,7 @@ NOINLINE static int work(void)
 	char text[256];
 	volatile int sum = 0;
 
-	/* Here stepping begins: all that is called from now on returns to this function. */
+	/* Stepping begins here: everything called from now on returns to this function. */
 	__asm__ volatile("int3");
 	sum += fib(5) + realigned(3, 1, 2, 3);
 	sum += asm_leaf(sum) + asm_saves(2, fib) + asm_frame(2, fib);
@@ -122,9 +122,12 @@ NOINLINE static int work(void)
 	sum += (int)strtod(text + 2, NULL);
 	free(realloc(malloc(100), 5000));
 	setenv("NSPROF_TEST", text, 1);
-	/* Last: the vdso reads again if a tick came in between, and on a busy machine there is one each few steps. */
+	/*
+	 * Last, because the vdso reads the time again if a tick came in between, and on a busy
+	 * machine there is one every few steps.
+	 */
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	/* The tracer knows what was called since the breakpoint, not what called this. */
+	/* The tracer knows the calls since the breakpoint, not the caller of this function. */
 	_exit(sum & 0x7f);
 }
 

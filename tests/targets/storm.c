@@ -18,7 +18,7 @@
 
 extern char **environ;
 
-/* In memory that all share. */
+/* In shared memory. */
 static struct {
 	uint64_t count;
 	int stop;

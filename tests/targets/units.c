@@ -50,7 +50,7 @@ __attribute__((noinline, noclone)) static uint64_t step(uint64_t x, int depth)
 		__asm__ volatile("" : "+r"(x));
 	}
 	r = depth > 0 ? step(x, depth - 1) : x;
-	/* Code behind the call, so that the frame stays. */
+	/* Code after the call, so that the frame stays. */
 	__asm__ volatile("" ::: "memory");
 	return r + (uint64_t)local[x % sizeof(local)];
 }

@@ -35,19 +35,19 @@ def sums(functions, folded):
             stack, count = line.rsplit(" ", 1)
             leaf[stack.split(";")[-1]] += int(count)
     for name in own.keys() | leaf.keys():
-        # Placeholders, the kernel and JIT code are no functions of a binary.
+        # Placeholders, the kernel and JIT code belong to no binary.
         if own[name] != leaf[name] and not name.startswith("[") and not name.endswith(("_[k]", "_[j]")):
             print(f"{name}: annotate has {own[name]}, stacks {leaf[name]}")
     return f"{len(own)} functions, {sum(own.values())} samples"
 
 
 def objdump(functions, most):
-    """What starts a line of objdump -d: "  401136:\tjne    401120 <main+0x10>"."""
+    """The start of an instruction line of objdump -d: "  401136:\tjne    401120 <main+0x10>"."""
     row = re.compile(r"^\s+([0-9a-f]+):\t(\S+)\s*(?:([0-9a-f]+) <([^>+]+)(?:\+0x[0-9a-f]+)?>$)?")
     seen = collections.Counter()
     for f in functions:
         if seen[f["binary"]] == most or not f["binary"].startswith("/"):
-            continue  # "[vdso]" is no file
+            continue  # "[vdso]" is not a file
         seen[f["binary"]] += 1
         begins, targets, calls = [], set(), {}
         for line in lines_of("objdump", "-dz", "--no-show-raw-insn", "-w", f"--start-address={f['start']}",

@@ -14,7 +14,7 @@
 
 #define U PRIu64
 
-/* CRC-32 as in zlib, of words as they lie in memory. */
+/* CRC-32 as in zlib, over words as they are in memory. */
 static uint32_t crc32_add(uint32_t crc, const void *data, size_t len)
 {
 	const uint8_t *p = data;
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 	if (!r)
 		return 1;
 	while (rec_reader_info_next(r, &it, &key, &val))
-		if (strcmp(key, "start_wall_ns")) /* the reader's own, from the file header */
+		if (strcmp(key, "start_wall_ns")) /* from the file header */
 			printf("info %s=%s\n", key, val);
 	err = rec_reader_events(r, &ops, stdout);
 	if (!err)

@@ -11,8 +11,8 @@ import zlib
 DIE = re.compile(r' *<([0-9a-f]+)><([0-9a-f]+)>: Abbrev Number: (\d+)(?: \(DW_TAG_(\w+)\))?')
 ATTR = re.compile(r' *<[0-9a-f]+> +DW_AT_(\w+) *: (.*)')
 FORM = re.compile(r'\((?:[a-z0-9_]+|(?:indirect|alt|indexed|offset|index|addr_index)[^)]*)\):? *')
-# Most entries are types and variables. awk leaves them out in a fraction of the time that it takes to read their lines here; the
-# entry behind one that is wanted ends it.
+# Most entries are types and variables. awk removes them in a fraction of the time that reading
+# their lines here takes. The entry after a wanted one ends it.
 FUNCTIONS = r'''/: Abbrev Number:/ {
     was = keep
     keep = /\(DW_TAG_(compile_unit|subprogram|inlined_subroutine)\)/
@@ -25,7 +25,7 @@ WANTED = {'name', 'linkage_name', 'MIPS_linkage_name', 'low_pc', 'high_pc', 'ran
 
 
 def run(*command, through=None):
-    """Lines of a command's output, of those that an awk program lets through."""
+    """Lines of a command's output that an awk program passes."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                           errors='replace') as p:
         if not through:
@@ -36,14 +36,14 @@ def run(*command, through=None):
 
 
 def bare(value):
-    """Without the form and what is told of it: "(data1) 199", "(indirect string, offset: 0x1): main"."""
+    """Without the form and its details: "(data1) 199", "(indirect string, offset: 0x1): main"."""
     while m := FORM.match(value):
         value = value[m.end():]
     return value.strip()
 
 
 def number(text, base=16):
-    """None when it is no number."""
+    """None if it is not a number."""
     try:
         return int(bare(text).split()[0], base)
     except (ValueError, IndexError):
@@ -51,7 +51,7 @@ def number(text, base=16):
 
 
 def read_ranges(file):
-    """{offset of a list in .debug_ranges: [(start, end), ...]}, as it is up to DWARF 4."""
+    """{offset of a list in .debug_ranges: [(start, end), ...]}, the form up to DWARF 4."""
     ranges = collections.defaultdict(list)
     for line in run('readelf', '-W', '-wR', file):
         m = re.match(r' *([0-9a-f]{8,}) ([0-9a-f]{8,}) ([0-9a-f]{8,})\s*$', line)
@@ -61,7 +61,7 @@ def read_ranges(file):
 
 
 def section(file, name):
-    """Its bytes, b'' when there is none. (GABI, chapter 4: section headers, compressed sections.)"""
+    """Its bytes, b'' if it does not exist. (GABI, chapter 4: section headers, compressed sections.)"""
     with open(file, 'rb') as f:
         elf = f.read()
     shoff, = struct.unpack_from('<Q', elf, 40)
@@ -92,7 +92,7 @@ class RangeLists:
                 return value, at
 
     def get(self, at, base):
-        """The list at an offset; @base: where the unit begins. Indices into .debug_addr are not followed."""
+        """The list at an offset; @base: the unit's base address. Indices into .debug_addr are not followed."""
         spans = []
         while at < len(self.data):
             kind, at = self.data[at], at + 1
@@ -123,7 +123,7 @@ class Facts:
         self.file = file
         self.addrs = sorted(addrs)
         self.ranges, self.lists = read_ranges(file), RangeLists(file)
-        self.base = 0           # of the unit at hand
+        self.base = 0           # of the current unit
         self.origin, self.own = {}, collections.defaultdict(set)
         self.chains = collections.defaultdict(list)
         self.lines = collections.defaultdict(set)
@@ -132,7 +132,7 @@ class Facts:
         self.read_lines()
 
     def names(self, offset):
-        """All names of an entry, its own and those of what it is an instance of."""
+        """All names of an entry, its own and those of its abstract origin."""
         found = set()
         for _ in range(8):
             found |= self.own.get(offset, set())
@@ -164,7 +164,8 @@ class Facts:
             low, high = number(at['low_pc']), number(at['high_pc'])
             if low is None or high is None:
                 return
-            # Of the form of an address it is one, else a length; up to DWARF 3 always an address.
+            # An address if its form is that of an address, otherwise a length; up to DWARF 3 always
+            # an address.
             spans = [(low, high if version < 4 or at['high_pc'].startswith('(addr') else low + high)]
         else:
             return
@@ -206,7 +207,7 @@ class Facts:
             self.take(*entry, version)
 
     def read_lines(self):
-        rows = []       # of the sequence at hand: (address, file, line)
+        rows = []       # of the current sequence: (address, file, line)
         for line in run('readelf', '-W', '-wL', self.file):
             m = re.match(r'(\S.*?) +(\d+|-) +(0x[0-9a-f]+|0)\b', line)
             if not m:
@@ -222,8 +223,8 @@ class Facts:
             rows = []
 
     def say(self, addr, answer, symbols):
-        """Is this answer (innermost first: [(name, (file, line)), ...]) what one of the units says? The function
-        itself may have the name of any of the @symbols at the address."""
+        """Whether this answer (innermost first: [(name, (file, line)), ...]) is what one of the
+        units says. The function itself may have the name of any of the @symbols at the address."""
         inner, lines = answer[0][1], self.lines[addr]
         if inner not in lines and not (inner[1] == 0 and (not lines or any(n == 0 for _, n in lines))):
             return False

@@ -43,7 +43,7 @@ def expect(ok, what):
 
 
 def table(where, t, columns):
-	"""All columns there are, each as long as the table says, each value of its kind."""
+	"""All columns exist, each as long as the table declares, each value of its kind."""
 	expect(set(t) == set(columns) | {'length'}, f'{where} has {sorted(t)}')
 	for name, good in columns.items():
 		column = t.get(name, [])
@@ -106,7 +106,8 @@ def check_shared(shared, meta, libs):
 	table('sources', shared['sources'], {'uuid': null, 'filename': strings})
 	same = list(zip(funcs['name'], funcs['resource'], funcs['source']))
 	expect(len(set(same)) == len(same), 'a function is there twice')
-	# Frames inlined at an address are of the symbol there, whose library their function is in, and inside of it.
+	# Frames inlined at an address belong to the symbol there, which contains the address and
+	# has the library of their function.
 	symbols = shared['nativeSymbols']
 	for i, symbol in enumerate(frames['nativeSymbol']):
 		if symbol is None:
@@ -139,7 +140,7 @@ def check_thread(t, meta, nstacks):
 	expect(all(0 <= v <= meta['profilingEndTime'] for v in s['time']), f'thread {t["tid"]} is not in the recording')
 	for i, (stack, weight) in enumerate(zip(s['stack'], s['weight'])):
 		expect((stack is None) == (weight == 0), f'row {i} has a stack and no weight, or the other way')
-		# No CPU time where there was no sample: the thread did not run.
+		# No CPU time where there was no sample, because the thread did not run.
 		if stack is None and 'threadCPUDelta' in s:
 			expect(s['threadCPUDelta'][i] == 0, f'row {i} has CPU time without a stack')
 	for i in range(1, s['length']):

@@ -30,7 +30,7 @@ struct tool {
 	struct modules *mods;
 	struct module *m;
 	struct locations locs;
-	struct svma *at;	/* as given, in their order */
+	struct svma *at;	/* as given, in the same order */
 	size_t n, cap;
 	struct prefetch_opts opts;
 	struct cache *cache;
@@ -55,7 +55,7 @@ static int open_binary(struct tool *t, const char *path)
 	return 0;
 }
 
-/* Byte offset in the file of @at; false when it is in no segment. */
+/* The file offset of @at; false if it is in no segment. */
 static bool file_offset(const struct elf_file *ef, struct svma at, uint64_t *off)
 {
 	const struct elf_load *loads;

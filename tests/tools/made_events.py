@@ -31,7 +31,7 @@ USER = [LEAF, OUTER, MAIN]
 
 def event(number, name, kind, config, *more):
 	attribute = writer.attribute(136, kind, config, 1000, KIND, GROUP if WHAT == 'group' else 0, 8, 9, 13, 18, 23, 24, *more)
-	return attribute, (number, number + 10), name	# of two CPUs
+	return attribute, (number, number + 10), name	# on two CPUs
 
 
 def sid(time, number=1):
@@ -84,7 +84,7 @@ elif WHAT == 'deferred':
 	]
 elif WHAT == 'group':
 	events = [event(1, 'cycles', 0, 0), event(2, 'instructions', 0, 1)]
-	# A second CPU has events of its own, with ids of their own.
+	# A second CPU has its own events with their own IDs.
 	records = [sample(20 + 10 * n, 1, [IN_USER] + USER, read=counters(c, i, (1, 2))) for n, (c, i) in enumerate([(1000, 7), (1500, 7), (2100, 50)])]
 	records += [sample(60, 11, [IN_USER] + USER, cpu=2, read=counters(400, 30, (11, 12)))]
 elif WHAT == 'oldkernel':

@@ -52,7 +52,8 @@ RECORDS = [
 	record(3, pack('II', PID, PID) + text('made') + sid(12), 1 << 13),
 	mapping(13),
 	sample(20, 100), sample(30, 100),
-	# As told to somebody after others: behind the record lie the id fields that it has no more of, of whatever was there.
+	# As for a listener after others: the size includes more id fields than the record has, with
+	# arbitrary bytes in them.
 	record(17, pack('QIHH', BPF, 0x100, 1, 0) + text('bpf_prog_0123_made') + sid(35) + sid(2 ** 62)),
 	record(18, pack('HHI8s', 1, 0, 5, b'01234567') + sid(35) + 2 * sid(2 ** 62)),	# BPF_EVENT
 	record(68, b''),					# FINISHED_ROUND
@@ -60,12 +61,12 @@ RECORDS = [
 	record(14, sid(38)), record(15, pack('II', PID, PID) + sid(39)),	# SWITCH, SWITCH_CPU_WIDE
 	record(12, pack('II', PID, PID) + sid(39)),		# ITRACE_START
 	record(20, pack('QHH4s', BPF, 2, 2, b'\x90\x90\x66\x90') + sid(39)),	# TEXT_POKE
-	record(66, pack('I', 12)) + bytes(16),			# TRACING_DATA: 12 bytes behind it, and padding
-	record(71, pack('QQQIIII', 24, 0, 0, 0, 0, 0, 0)) + b'\xff' * 24,	# AUXTRACE: 24 bytes behind it
+	record(66, pack('I', 12)) + bytes(16),			# TRACING_DATA: 12 bytes after it, and padding
+	record(71, pack('QQQIIII', 24, 0, 0, 0, 0, 0, 0)) + b'\xff' * 24,	# AUXTRACE: 24 bytes after it
 	record(79, pack('QQQ', 1, 1, 1)),			# TIME_CONV of old files
 	sample(40, 100), sample(50, 200), sample(60, 200),
 	record(2, pack('QQ', ID, 7) + sid(65)),
-	record(84, bytes(8)), record(4095, bytes(16)),		# BPF_METADATA, and what nobody knows yet
+	record(84, bytes(8)), record(4095, bytes(16)),		# BPF_METADATA, and an unknown type
 	record(4, pack('IIIIQ', PID, 1, PID, 1, 70) + sid(70)),
 ]
 ATTRIBUTE = writer.attribute(ATTR, 1, 0, 1000000, KIND, 0, 8, 9, 13, 18, 23, 24, 28, 29, 30, 32, *([34] if MMAP == 3 else []))

@@ -47,7 +47,7 @@ TOOLS = {
 
 
 def code_ranges(binary):
-    """Sections with code, but for the PLT, whose entries have names by convention only."""
+    """Sections with code, except the PLT, whose entries have names only by convention."""
     out = subprocess.run(['readelf', '-SW', binary], stdout=subprocess.PIPE, text=True, check=True).stdout
     for m in re.finditer(r'\] (\S+) +PROGBITS +(\w+) \w+ (\w+) \w+ +\w*X', out):
         if not m[1].startswith('.plt') and m[1] not in ('.init', '.fini'):
@@ -89,7 +89,8 @@ def ask(tool, binary, addrs):
         if name is None and re.match(r'0x[0-9a-f]+$', line):
             chain = answers[int(line, 16)] = []
         elif name is None:
-            # eu-addr2line: "f inlined at FILE:LINE:COLUMN in g", and g's turn comes next; "from FILE" without a line.
+            # eu-addr2line: "f inlined at FILE:LINE:COLUMN in g", and g is the next one; "from FILE"
+            # without a line.
             name = re.sub(r' inlined (at|from) .*', '', line).split('@')[0]
         else:
             chain.append((name, place(line)))
@@ -112,7 +113,7 @@ def ask_us(lookup, binary, addrs):
 
 
 def stem(name):
-    """Without what the compiler appends to clones and parts."""
+    """Without the suffixes that the compiler gives clones and parts."""
     return re.sub(r'(\.(cold|part|constprop|isra|lto_priv|llvm|localalias)(\.\d+)*)+$', '', name)
 
 
@@ -126,10 +127,10 @@ def lines_of(chain):
 
 @functools.lru_cache(maxsize=None)
 def plain_name(mangled):
-    """What debug info calls a function without a linkage name: "~list" of "_ZN4listD1Ev"."""
+    """The debug info's name for a function without a linkage name: "~list" for "_ZN4listD1Ev"."""
     text = subprocess.run(['c++filt', '-p', mangled], stdout=subprocess.PIPE, text=True).stdout.strip()
     text = re.sub(r'(?: \[clone [^]]*\])+$', '', text)
-    # Of what is between <>, only the last name's own is left out; an operator may have < in its name.
+    # Only the last name's own <> is removed with its content; an operator may have < in its name.
     m = re.search(r'(operator.*)$', text)
     if m:
         return re.sub(r'(?<=[^<])<[^<>=-]+>$', '', m[1])
@@ -142,7 +143,8 @@ def plain_name(mangled):
 
 
 def habit(ours, theirs, aliases):
-    """The reason why one other answer is not ours, None when it is, "" when there is no known one."""
+    """The reason for the difference to one other answer, None without a difference, "" if there is
+    no known reason."""
     why = None
     if len(ours) > 1 and len(theirs) == 1 and theirs[0][1] == ours[0][1]:
         return 'flat' if habit([(ours[-1][0], ours[0][1])], theirs, aliases) != '' else ''
@@ -175,10 +177,11 @@ def habit(ours, theirs, aliases):
 
 
 def proven(facts, addr, ours, theirs, symbols):
-    """The reason why they differ by debug info, "" when there is none."""
+    """The reason for the difference by debug info, "" if there is none."""
     if not symbols and len(ours) == 1 and ours[0][0] == '??' and not facts.chains[addr]:
         return 'gap'
-    # The same function, and no row of the line table is there (eu-addr2line takes the one of another sequence).
+    # The same function, and the line table has no row there (eu-addr2line takes one from another
+    # sequence).
     if ours == [(theirs[0][0], ('??', 0))] and len(theirs) == 1 and not facts.chains[addr] and not facts.lines[addr]:
         return 'mistaken'
     if not facts.say(addr, ours, symbols):
@@ -194,8 +197,8 @@ def debug_file(binary):
 
 
 def read_symbols(binary):
-    """{name: names at the same address}, without what compilers append; and {(start, end): names}, where end is
-    start for those without a size."""
+    """{name: names at the same address}, without the suffixes of compilers; and {(start, end):
+    names}, where end is start for those without a size."""
     at = collections.defaultdict(set)
     ranges = collections.defaultdict(set)
     for file, flags in ((binary, '-DS'), (debug_file(binary), '-S')):
@@ -214,8 +217,8 @@ def read_symbols(binary):
 
 
 def symbols_at(addrs, symbols):
-    """{address: names of the symbols that hold it}, and of the labels without a size within one of them that lie
-    last before it."""
+    """{address: names of the symbols that contain it}, and of the nearest labels without a size
+    before it within one of them."""
     held = {a: set() for a in addrs}
     labels = {a: set() for a in addrs}
     for (start, end), names in symbols.items():

@@ -123,7 +123,7 @@ async function run() {
 	await send('Browser.close').catch(function () {});
 }
 
-// Whatever hangs ends with the test that started it.
+// If it hangs, it ends with the test that started it.
 run().catch(function (e) {
 	console.error('page.js: ' + e.message);
 	process.exitCode = 1;

@@ -85,7 +85,7 @@ class File:
 
 
 class Swap:
-	"""Each field by its own width; what is text stays."""
+	"""Each field by its own width; text stays."""
 	def __init__(self, f):
 		self.f = f
 
@@ -103,7 +103,7 @@ class Swap:
 
 	def attr(self, a):
 		out = self.words(a, [4, 4] + [8] * 4)
-		# Bit fields are filled from the other end of each byte.
+		# Bit fields are allocated from the other end of each byte.
 		out[40:48] = bytes(int('{:08b}'.format(x)[::-1], 2) for x in a[40:48])
 		out[48:] = self.words(a[48:], [4, 4, 8, 8, 8, 8, 4, 4, 8, 4, 2, 2, 4, 4, 8, 8][:len(a)])
 		return out
@@ -163,7 +163,7 @@ class Swap:
 	def feature(self, f, body):
 		if f in (3, 4, 5, 6):			# a counted string
 			return self.words(body, [4])
-		return None				# others are not told of
+		return None				# other sections are not handled
 
 
 def swap(src, dst):
@@ -250,7 +250,7 @@ def lost(n, src, dst):
 def losses(src):
 	f = File(src)
 	kind = f.type_of(f.attrs[0][0])
-	# Behind its id.
+	# After its id.
 	behind = 0 if kind & IDENTIFIER else 8 * sum(bool(kind & b) for b in (STREAM_ID, CPU))
 	told, counted = 0, [0] * len(f.attrs)
 	for r in f.records():
@@ -267,7 +267,8 @@ def losses(src):
 def throttles(src):
 	f = File(src)
 	kind = f.type_of(f.attrs[0][0])
-	# As of all records the time is that of the id fields; the one in the body was read a little before.
+	# As for all records the time is that of the id fields; the one in the body was read
+	# slightly earlier.
 	behind = 8 * sum(bool(kind & b) for b in (ID, STREAM_ID, CPU, IDENTIFIER))
 	since, seen = {}, [[0, 0, 0] for _ in f.attrs]
 	for r in f.records():
@@ -291,7 +292,7 @@ def mutate(seed, src, dst):
 	rng = random.Random(seed)
 	raw = bytearray(open(src, 'rb').read())
 	for _ in range(rng.choice((1, 3, 20, 200))):
-		# Most damage where lengths are: at the beginning, and in headers of records.
+		# Most damage goes where lengths are: to the beginning, and to headers of records.
 		at = rng.choice((rng.randrange(min(len(raw), 512)), rng.randrange(len(raw))))
 		raw[at] = rng.choice((0, 0xff, rng.randrange(256), raw[at] ^ 1 << rng.randrange(8)))
 	if rng.randrange(4) == 0:
@@ -321,7 +322,7 @@ def need(what, ok):
 
 
 class Body:
-	"""Takes fields off the front; end() says that nothing is left."""
+	"""Takes fields from the front; end() checks that nothing is left."""
 	def __init__(self, what, data):
 		self.what, self.data, self.at = what, bytes(data), 0
 
@@ -345,8 +346,8 @@ class Body:
 
 
 class Check:
-	"""For files with one event of IP, TID, TIME, CPU, PERIOD, CALLCHAIN and sample_id_all; each record by the comment at its
-	type in include/uapi/linux/perf_event.h."""
+	"""For files with one event with IP, TID, TIME, CPU, PERIOD, CALLCHAIN and sample_id_all;
+	each record by the comment at its type in include/uapi/linux/perf_event.h."""
 	KIND = IP | 2 | 4 | CPU | PERIOD | CALLCHAIN
 	SID = 24	# pid, tid; time; cpu, reserved
 
@@ -439,7 +440,7 @@ class Check:
 			kind, misc, size = struct.unpack_from('<IHH', data, at)
 			need('record at %d: size %d' % (at, size), size >= 8 and not size % 8 and at + size <= end)
 			self.record(kind, misc, data[at + 8:at + size])
-			if kind == FINISHED_ROUND:	# what two rounds have is put in order, what was before is done
+			if kind == FINISHED_ROUND:	# two rounds are sorted together, earlier ones are done
 				done, rounds = rounds[0], [rounds[1], rounds[1]]
 			else:
 				t = self.time(kind, data[at + 8:at + size])

@@ -26,7 +26,7 @@ class Writer:
 		return self.pack('IHH', kind, misc, 8 + len(body)) + body
 
 	def flags(self, *bits):
-		"""Bit fields are filled from the other end of each byte on the other kind of machine."""
+		"""A machine of the other byte order allocates bit fields from the other end of each byte."""
 		raw = sum(1 << b for b in bits).to_bytes(8, 'little')
 		return raw if self.order == '<' else bytes(int('{:08b}'.format(x)[::-1], 2) for x in raw)
 
@@ -77,7 +77,7 @@ def tool(*command):
 
 
 class Program:
-	"""What is to be known of a binary: its functions, executable segment and build-id."""
+	"""What must be known about a binary: its functions, executable segment and build-id."""
 
 	def __init__(self, path):
 		self.path = path

@@ -4,7 +4,7 @@ import collections
 
 
 def varint(b, i):
-    """The number that begins at b[i], and where it ends."""
+    """The number that begins at b[i], and the index after it."""
     v = s = 0
     while True:
         c = b[i]
@@ -15,7 +15,7 @@ def varint(b, i):
 
 
 def fields(b):
-    """A message: of each field's number all values, in their order."""
+    """A message: for each field number all its values, in order."""
     i, out = 0, collections.defaultdict(list)
     while i < len(b):
         key, i = varint(b, i)

@@ -19,7 +19,7 @@ from recording_slice import sliced_elf
 
 # ---- Notation ----
 class Bytes:
-	"""A payload, or a part of it, that is read from front to back."""
+	"""A payload, or a part of it, read from front to back."""
 
 	def __init__(self, raw, what):
 		self.raw, self.at, self.what = raw, 0, what
@@ -140,7 +140,8 @@ class Event:
 
 
 def read_event(b, last):
-	"""One event: it and the time that the next one's is relative to. The event is None if its type is unknown."""
+	"""One event, and the time to which the next one is relative. The event is None if its type
+	is unknown."""
 	kind = b.u8()
 	body = Bytes(b.take(b.varint()), 'event %d' % kind)
 	if kind not in EVENTS:
@@ -216,12 +217,12 @@ def read_table(raw):
 
 # ---- The whole file ----
 class Recording:
-	"""items(): all in the order of the file, as (what, thing); what is in self.damage is known behind its end."""
+	"""items(): everything in file order, as (what, thing); self.damage is complete at the end."""
 
 	def __init__(self, path):
 		self.raw = open(path, 'rb').read()
 		self.damage = []
-		self.samples = None		# decoder of samples; None: not until the next KEY block
+		self.samples = None		# sample decoder; None: until the next KEY block
 		head = Bytes(self.raw, 'file header')
 		need(head.take(8) == b'NSPROF\r\n', 'not a recording')
 		version, self.header_size, machine, flags, self.wall, self.start = head.fixed('4I2Q')
@@ -233,7 +234,7 @@ class Recording:
 		return 'damage', 'at %d: %s' % (at, what)
 
 	def blocks(self):
-		"""Each block that is whole, in the order of the file, or what is told of damage."""
+		"""Each complete block in file order, or a report of damage."""
 		at, whole = self.header_size, True
 		while at < len(self.raw) and self.raw[at + 8:] != b'NSPROFX\n':
 			try:

@@ -11,7 +11,8 @@ lines = text.split('\n')
 
 
 def stackcollapse():
-	"""FlameGraph: a comm up to a blank and a number; frames with a file in parentheses; a truly empty line ends."""
+	"""FlameGraph: a comm up to a blank and a number; frames with a file in parentheses; only an
+	empty line ends."""
 	samples = frames = 0
 	open_stack = False
 	for line in lines:
@@ -34,7 +35,8 @@ def stackcollapse():
 
 
 def inferno():
-	"""Words: the first of digits, perhaps with one '/', is the pid; a file in parentheses has no blanks."""
+	"""By words: the first one of digits, possibly with one '/', is the PID; a file in
+	parentheses has no blanks."""
 	samples = frames = 0
 	open_stack = False
 	for line in lines:

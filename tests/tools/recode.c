@@ -39,13 +39,13 @@ struct recode {
 	struct u64map threads;	/* pid << 32 | tid -> struct last * */
 	struct stack_words words;
 	uint64_t digest, events, samples;
-	bool blocks;		/* each time in one of its own */
+	bool blocks;		/* each time in a block of its own */
 	uint64_t first, last;	/* ns, of the samples */
 	uint64_t shift;		/* ns, added to times */
 	uint64_t now[STACK_WORDS_MAX];
 };
 
-/* Blocks are cut alike each time only if the writer can always take one. */
+/* Block boundaries are the same each time only if the writer can always accept a sample. */
 static struct rec_writer *writer(struct recode *rc)
 {
 	while (rec_writer_fill(rc->w) > 50)
@@ -158,7 +158,7 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *e)
 	return rec_writer_ksymbol(writer(ctx), e);
 }
 
-/* What the recorder would have called it: words outside of the copy are code unless all are kept. */
+/* The recorder's flag for it: words outside the copy are code unless all are kept. */
 static uint8_t class_of(const struct ev_sample *ev, uint64_t val)
 {
 	if (val - ev->stack.lo <= ev->stack.hi - ev->stack.lo)
@@ -175,7 +175,10 @@ static void forget_words(struct last *last)
 	u64map_clear(&last->known);
 }
 
-/* Is the word at @addr not what was known? It is from now on. Of what was never seen nothing is known. */
+/*
+ * Whether the word at @addr differs from the known one; from then on it is the known one. An
+ * address never seen has no known word.
+ */
 static bool note_word(struct last *last, uint64_t addr, uint64_t val)
 {
 	uint64_t *slot = u64map_put(&last->known, addr >> 12, NULL);
@@ -192,7 +195,7 @@ static bool note_word(struct last *last, uint64_t addr, uint64_t val)
 	return other;
 }
 
-/* The sample's words to rc->words. */
+/* Puts the sample's words into rc->words. */
 static void take_stack(struct recode *rc, const struct ev_sample *ev)
 {
 	uint64_t lo = ev->stack.lo, hi = ev->stack.hi, next;
@@ -217,7 +220,10 @@ static void take_stack(struct recode *rc, const struct ev_sample *ev)
 	}
 }
 
-/* The same words, one by one, to rc->now; against the thread's copy before. */
+/*
+ * Puts the same words, one by one, into rc->now, and checks them against the thread's previous
+ * copy.
+ */
 static int check_stack(struct recode *rc, const struct ev_sample *ev)
 {
 	uint64_t *slot = u64map_put(&rc->threads, (uint64_t)ev->pid << 32 | ev->tid, NULL);
@@ -302,7 +308,7 @@ static uint64_t stream_bytes(int fd)
 	return sum;
 }
 
-/* As when half a second has gone by since its first sample. */
+/* As if half a second had passed since its first sample. */
 static void end_block(struct rec_writer *w)
 {
 	rec_writer_tick(w, 1);
@@ -324,7 +330,7 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 	int err;
 
 	while (rec_reader_info_next(r, &it, &key, &val))
-		if (strcmp(key, "start_wall_ns"))	/* the reader's own, from the file header */
+		if (strcmp(key, "start_wall_ns"))	/* from the file header */
 			rec_writer_info(rc->w, key, val);
 	err = rec_reader_events(r, &ops, rc);
 	while (!err && --times) {

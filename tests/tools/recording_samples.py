@@ -28,7 +28,7 @@ RATES = [2] * 4 + [3] * 5 + [4] * 12 + [5] * 22 + [6] * 46 + [7]
 
 
 class Symbols:
-	"""A sequence of symbols. The models live on when the next block's symbols are fed."""
+	"""A sequence of symbols. The models are kept when the next block's symbols are fed."""
 
 	def __init__(self):
 		self.models = {}
@@ -147,7 +147,7 @@ class Sample:
 
 
 class Samples:
-	"""All that a decoder keeps since the last KEY block."""
+	"""Everything that a decoder keeps since the last KEY block."""
 
 	def __init__(self):
 		self.sym = Symbols()
@@ -358,17 +358,17 @@ class Entry:
 class Words:
 	def __init__(self, samples):
 		self.samples, self.sym = samples, samples.sym
-		self.history = []		# all entries; those older than the last 65536 do not count
+		self.history = []		# all entries; only the last 65536 count
 		self.first_table = [0] * SLOTS
 		self.second_table = [(0, 0)] * SLOTS
 		self.seen = []
 
 	def copy(self, shadow, lo, hi):
-		"""One copy: shadow becomes what it has from lo to hi."""
+		"""One copy: gives the shadow the copy's words from lo to hi."""
 		self.lo, self.hi, self.first = lo, hi, hi
 		self.seen, self.codes, self.code_at, self.last = [], [0, 0, 0], hi, [0, 0]
 		self.shadow = shadow
-		# The places of the shadow, from hi down: as it is before this copy.
+		# The places of the shadow, from hi down, as they are before this copy.
 		self.places = [at for at in range(hi - 8, lo - 8, -8) if at in shadow]
 		self.old = {at: shadow[at] for at in self.places}
 		self.next_place = 0
@@ -386,7 +386,7 @@ class Words:
 			h, on, ended = self.op(h, on)
 
 	def form(self, at, word):
-		"""The kind and value that a place is passed with."""
+		"""The kind and value with which a place is passed."""
 		if word < self.lo or word > self.hi:
 			return 0, word
 		if word in self.seen:
@@ -408,7 +408,7 @@ class Words:
 		return number and len(self.history) - HISTORY <= number < len(self.history)
 
 	def leads(self, number):
-		"""The place that the distance of an entry that counts leads to; None: the end."""
+		"""The place to which the distance of a counting entry leads; None: the end."""
 		at = self.first - 8 * self.history[number].distance
 		return at if at >= self.lo else None
 
@@ -428,7 +428,8 @@ class Words:
 		self.history.append(entry)
 
 	def place(self, at, word, kind=None, value=None, enter=True):
-		"""A place that is coded: at it is that word. Passed with what is worked out, unless a kind is given."""
+		"""A coded place, which has that word. It is passed with the computed kind and
+		value, unless a kind is given."""
 		if kind is None:
 			kind, value = self.form(at, word)
 		self.add(at, kind, value, enter)
@@ -439,7 +440,8 @@ class Words:
 			self.next_place += 1
 
 	def op(self, h, on):
-		"""What one OP says. The next h and on, and whether that was the end. e0, e1, before and e3 are the entries of OP 0 to 3."""
+		"""What one OP means: the next h and on, and whether that was the end. e0, e1,
+		before and e3 are the entries of OP 0 to 3."""
 		(slot1, y1), (slot2, y2) = self.contexts()
 		sym, history = self.sym, self.history
 		e0, before = self.first_table[slot1], 0

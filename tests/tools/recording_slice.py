@@ -5,7 +5,7 @@ import struct
 from recording_samples import Symbols, U64, need
 
 HASH = 0x9e3779b1
-# Operands of DW_CFA_*, as DWARF has them: u unsigned, s signed, b a block, a an address.
+# Operands of DW_CFA_* in DWARF: u unsigned, s signed, b a block, a an address.
 OPERANDS = {1: 'a', 5: 'uu', 6: 'u', 7: 'u', 8: 'u', 9: 'uu', 10: '', 11: '', 13: 'u', 15: 'b', 16: 'ub', 17: 'us', 18: 'us', 19: 's',
 	    20: 'uu', 21: 'us', 22: 'ub', 0x2e: 'u', 0x2f: 'uu'}
 ADVANCE = {2: 1, 3: 2, 4: 4}
@@ -221,7 +221,7 @@ class Slice:
 
 
 def sliced_elf(symbols, code, text):
-	"""The file; text is read from front to back."""
+	"""The file; its text is read from front to back."""
 	s = Slice(code, symbols, text)
 	s.read()
 	return s.file()

@@ -67,7 +67,7 @@ static int by_start(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Merged copy of the image's ranges: sorted and disjoint, as struct maskset wants them. */
+/* A merged copy of the image's ranges: sorted and disjoint, as struct maskset requires. */
 static size_t exec_sorted(struct remask *rm, const struct image *im)
 {
 	size_t i, n = 0;
@@ -99,7 +99,10 @@ static int remask_proc(void *ctx, const struct ev_proc *ev)
 	struct remask *rm = ctx;
 	struct image *im = image_get(rm, ev->pid);
 
-	/* Of the image that is there they are its facts, and its mappings only if it says so. */
+	/*
+	 * For the present image they are its facts, and replace its mappings only if the event has
+	 * mappings.
+	 */
 	if (im->serial != ev->serial || ev->maps_known)
 		im->n = 0;
 	im->serial = ev->serial;
@@ -175,7 +178,9 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 	ms.nstacks = thread_learn_stack(t, sp, size, rm->others);
 	ms.stacks = rm->others;
 	ms.top = size ? t->stacks[0].end : 0;
-	/* The recorder's rule: a user ip outside all mappings means that they are not known. */
+	/*
+	 * The recorder's rule: a user ip outside all mappings means that the mappings are unknown.
+	 */
 	for (i = 0; i < ms.nexec; i++)
 		if (ev->regs[UREG_IP] >= ms.exec[i].start && ev->regs[UREG_IP] < ms.exec[i].end)
 			use = &ms;

@@ -27,7 +27,7 @@ def read(path):
 			key = m and (m.group(1), m.group(2))
 		else:
 			m = re.match(r'^\s*([0-9a-f]+) (.*) \((.*)\)$', line)
-			# Inlined ones have no code of their own.
+			# Inlined frames have no code of their own.
 			if m and m.group(3) != 'inlined' and (int(m.group(1), 16) or m.group(2) != '[unknown]'):
 				frames.append((int(m.group(1), 16) & 0xfff, m.group(2)))
 	return samples
@@ -43,8 +43,9 @@ def is_part(few, many):
 
 
 def went_astray(theirs, mine):
-	"""perf's last frame is none of ours, and there it ends, while ours go on to where the program begins. Seen in libc's _nl_find_domain(): perf
-	took the address behind the caller's last call of strlen(), left on the stack, for the one behind its call of this function."""
+	"""perf's stack ends with a wrong frame, while ours continues to the program's start. Seen
+	in libc's _nl_find_domain(): perf took a stale return address of the caller's last call of
+	strlen() for the return address of this function."""
 	few = len(theirs) - 1
 	return (0 < few < len(mine) - 1 and mine[-1][1] in ('_start', '__libc_start_main', 'clone3', '__clone3') and
 		all(same(t[0], m[0]) for t, m in zip(theirs[:few], mine)))

@@ -20,7 +20,7 @@ module.exports = async function (p) {
 			'; s.dispatchEvent(new Event("input")); }())');
 		return text('match');
 	};
-	// Where a frame's box is in the window.
+	// The position of a frame's box in the window.
 	const spot = function (name) {
 		return p.eval('(function () { const b = document.getElementById("flame").getBoundingClientRect(), s = nsprofPage.span("' + name +
 			'"); return [b.left + s[0] + s[1] / 2, b.top + nsprofPage.top("' + name + '") + 9]; }())');
@@ -103,7 +103,8 @@ module.exports = async function (p) {
 	say('cache', await samples());
 	await choose('thread', '');
 	const line = await p.eval('(function () { const b = document.querySelector("#times canvas").getBoundingClientRect(); return [b.left, b.top, b.width]; }())');
-	// 150 pixels are names; 40 blocks of 0.1 s are in the rest. From inside the first block to inside the last that is wanted.
+	// 150 pixels are for names, the rest for 40 blocks of 0.1 s. Drags from inside the first
+	// wanted block to inside the last.
 	const x = function (s) { return line[0] + 150 + (line[2] - 150) * s / 4; };
 	await p.drag(x(1.05), x(1.95), line[1] + 20);
 	say('web from 1 to 2 s', await samples());

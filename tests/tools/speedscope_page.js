@@ -11,7 +11,7 @@ module.exports = async function (p) {
 			await new Promise(function (done) { setTimeout(done, 50); });
 	};
 
-	// With this in its address it lets others hand it a file.
+	// With this in its address, the page lets others pass it a file.
 	await p.eval('location.hash = "#localProfilePath=none.js"; location.reload()');
 	await until('!!(window.speedscope && window.speedscope.loadFileFromBase64)');
 	await p.eval('URL.createObjectURL = function (blob) { window.exported = blob; return "data:,"; }; 0');

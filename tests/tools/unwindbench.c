@@ -33,7 +33,7 @@ struct bench {
 	unsigned long repeat;
 	bool once, once_reuse;
 	struct frame frames[FRAMES_MAX], again[FRAMES_MAX];
-	struct sums sums[2][2];		/* by: with reuse, deep */
+	struct sums sums[2][2];		/* indexed by: with reuse, deep */
 	uint64_t different;
 };
 
@@ -80,7 +80,7 @@ static bool same(const struct unwind_result *a, const struct unwind_result *b)
 	return true;
 }
 
-/* What valgrind's --toggle-collect names. */
+/* The function that valgrind's --toggle-collect names. */
 __attribute__((noinline)) static void counted(struct bench *b, const struct unwind_input *in,
 					      struct unwind_result *res)
 {
@@ -113,7 +113,7 @@ static int on_sample(void *ctx, const struct replay_sample *rs)
 		add(&b->sums[b->once_reuse][0], first.n, 0, 0);
 		return 0;
 	}
-	/* With reuse first: it counts on what the thread's last stack left. */
+	/* With reuse first, because it depends on what the thread's last stack left. */
 	in.tid = s->tid;
 	unwind_cached.unwind(b->priv, &in, &second);
 	in.tid = 0;

@@ -10,7 +10,8 @@ module.exports = async function (p) {
 	};
 	for (const name of ['main', 'parent', 'hot', 'outer', 'inner', 'other']) {
 		const [r, g, b] = await rgb(name);
-		// A verdict is 50 and more apart from grey, a change without one 25 at most (and blue has 20 of its own).
+		// A verdict's color differs from grey by at least 50, a change without verdict by
+		// at most 25 (blue itself has 20).
 		console.log(name + ' ' + (Math.max(r, g, b) - Math.min(r, g, b) > 48));
 	}
 	if (process.env.SHOTS)

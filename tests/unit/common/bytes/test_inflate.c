@@ -19,8 +19,7 @@
 #include "bytes/codec_inflate.h"
 #include "random.h"
 
-#define SIZE_MAX_RAW (300u << 10)	/* several pieces, and more than the 32 KiB that a match
-					 * reaches back */
+#define SIZE_MAX_RAW (300u << 10)	/* several pieces; a match reaches back 32 KiB */
 
 static uint64_t rnd_state;
 

@@ -21,8 +21,7 @@ static struct {
 	int verbose;
 	const char *output, *color;
 	uint64_t duration;
-	const char *freq, *level;	/* OPT_CALL: last argument, "(none)" when called without
-					 * one */
+	const char *freq, *level;	/* OPT_CALL: last argument, or "(none)" */
 	int calls;
 } v;
 

@@ -215,8 +215,7 @@ static int table(void)
 	pages_heap(true);
 	p = xpages(4 * MIB);
 	want((uintptr_t)p % SMALL == 0);
-	want(madvise(p, 4 * MIB, MADV_NOHUGEPAGE) == 0);	/* the kernel's setting may be
-								 * "always" */
+	want(madvise(p, 4 * MIB, MADV_NOHUGEPAGE) == 0);	/* the kernel may say "always" */
 	want(p[0] == 0 && p[4 * MIB - 1] == 0);
 	p[5 * SMALL] = 1;
 	p[900 * SMALL] = 1;

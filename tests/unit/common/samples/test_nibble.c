@@ -211,8 +211,7 @@ static void test_damage(void **state)
 
 	for (int round = 0; round < 2000; round++) {
 		size_t len = rnd() % sizeof(junk);
-		uint8_t *copy = malloc(len + 1);	/* so that a sanitizer sees any access
-							 * beyond it */
+		uint8_t *copy = malloc(len + 1);	/* sanitizers see any access beyond it */
 
 		for (size_t i = 0; i < len; i++)
 			copy[i] = (uint8_t)rnd();
@@ -347,9 +346,7 @@ static void test_alike(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_prestate(test_few, &wide),	/* first, because later tests
-								 * reuse freed memory with all
-								 * its pages */
+		cmocka_unit_test_prestate(test_few, &wide),	/* others reuse memory */
 		cmocka_unit_test_prestate(test_symbols, &wide),
 		cmocka_unit_test_prestate(test_numbers, &wide),
 		cmocka_unit_test_prestate(test_flat, &wide),

@@ -20,8 +20,7 @@
 #include "import/perfdata.h"
 
 #define RECORD 8192u		/* bytes: a sample with a small stack copy */
-#define HOLD ((size_t)8 << 20)	/* chunks of 1 MiB are freed as a whole, so this is 4 to 8 MiB of
-				 * records */
+#define HOLD ((size_t)8 << 20)	/* 1 MiB chunks are freed whole: 4 to 8 MiB of records */
 
 struct sample {
 	struct perf_event_header h;
@@ -75,8 +74,7 @@ static void *write_all(void *arg)
 }
 
 struct seen_addrs {
-	uint64_t n, last, back;	/* records; the newest time; how many were older than an earlier
-				 * one */
+	uint64_t n, last, back;	/* records; newest time; records older than an earlier one */
 	size_t most;		/* bytes allocated */
 };
 

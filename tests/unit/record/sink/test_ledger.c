@@ -123,8 +123,7 @@ static void test_seconds(void **state)
 	assert_int_equal(s.at[2][0].dropped, 1);
 	assert_int_equal(s.at[7][2].lost, 111);
 	assert_int_equal(s.at[7][0].side_lost, 5);
-	assert_int_equal(s.rows, 7);		/* no rows for CPU 1 and for seconds without
-						 * anything */
+	assert_int_equal(s.rows, 7);		/* none for CPU 1 and for empty seconds */
 	assert_int_equal(r.lg.l.kept, 3);
 	assert_int_equal(r.lg.l.cut, 1);
 	assert_int_equal(r.lg.l.dropped, 1);

@@ -27,8 +27,7 @@ struct world {
 	double wander;		/* s.d. of the logarithm of a function's cost from block to block */
 	double memory;		/* correlation of one block with the next */
 	double run;		/* s.d. of the logarithm of a function's cost from run to run */
-	double jump;		/* in every other run, at random, function 0 costs so much more:
-				 * relative */
+	double jump;		/* in a random half of the runs function 0 costs so much more */
 	bool slow;		/* every fourth function has that memory, the others have none */
 	double extra;		/* function 3 costs so much more in the second profile: relative */
 	unsigned int samples;	/* of a block, in the first profile */
@@ -95,8 +94,7 @@ static void make_run(struct diff_run *r, const struct world *w, unsigned int sid
 }
 
 struct outcome {
-	int alarms;		/* comparisons with any significant column, other than function 3
-				 * if that changed */
+	int alarms;		/* comparisons with a significant column of an unchanged function */
 	int found;		/* function 3 was significant */
 	int covered;		/* the 95 % interval of function 3 contains the true change */
 	double predicted;	/* sum of the predicted probabilities of finding function 3 */

@@ -35,8 +35,7 @@ static const uint8_t bytes[] = {
 	0xc3,					/* 1010: ret, a piece begins */
 	0x90,					/* 1011: nop */
 	0x0f, 0x84, 0xf9, 0xff, 0xff, 0xff,	/* 1012: je 1011 */
-	0xe8,					/* 1018: a call without its operand: the piece
-						 * ends */
+	0xe8,					/* 1018: a call, cut: the piece ends */
 	0xc3,					/* 1019: ret, the next piece begins */
 	0xe8, 0xe1, 0x0f, 0x00, 0x00,		/* 101a: call 2000 */
 	0xe9, 0xe1, 0xff, 0xff, 0xff,		/* 101f: jmp 1005, into the jne */

@@ -288,8 +288,7 @@ static void test_fork_and_exec(void **state)
 	forked(&r, 200, 200, 100, 100);
 	sample(&r, 200, 200, 0x400100);		/* [1] the child runs the parent's code */
 	map(&r, 200, 0x700000, 0x1000, 0, "//anon");
-	sample(&r, 100, 100, 0x700100);		/* [2] the child's new mapping is not the
-						 * parent's */
+	sample(&r, 100, 100, 0x700100);		/* [2] the child's mapping alone */
 	sample(&r, 200, 200, 0x700100);		/* [3] */
 	comm(&r, 200, 200, "child", true);
 	map(&r, 200, 0x800000, 0x1000, 2, "/bin/child");
@@ -332,8 +331,7 @@ static void test_facts_of_a_forked_process(void **state)
 	forked(&r, 400, 400, 100, 100);
 	proc(&r, 4, 400, 100, 6002, "kid4", true, true);
 	map(&r, 400, 0x900000, 0x1000, 0, "//anon");
-	sample(&r, 400, 400, 0x400100); /* [2] its mappings are all known, and this is in none of
-					 * them */
+	sample(&r, 400, 400, 0x400100); /* [2] in none of its known mappings */
 	sample(&r, 400, 400, 0x900100);		/* [3] */
 	play(&p, &r);
 	assert_int_equal(p.seen.n, 4);
@@ -388,8 +386,7 @@ static void test_thread_names(void **state)
 	rec_begin(&r);
 	proc(&r, 1, 100, 1, 5000, "main", true, false);
 	comm(&r, 100, 101, "worker", false);
-	forked(&r, 100, 102, 100, 101);		/* created by the worker, so it has the worker's
-						 * name */
+	forked(&r, 100, 102, 100, 101);		/* created by the worker: has its name */
 	forked(&r, 100, 103, 100, 100);
 	sample(&r, 100, 100, 0x1000);
 	sample(&r, 100, 101, 0x1000);
@@ -406,8 +403,7 @@ static void test_thread_names(void **state)
 	exited(&r, 100, 100);
 	sample(&r, 100, 102, 0x1000);		/* [8] the last one */
 	proc(&r, 3, 300, 1, 9000, "other", true, false);
-	sample(&r, 300, 102, 0x1000);		/* [9] the TID again, in a thread without a fork
-						 * record */
+	sample(&r, 300, 102, 0x1000);		/* [9] the TID again, without a fork record */
 	play(&p, &r);
 	assert_string_equal(p.seen.s[0].comm, "main");
 	assert_string_equal(p.seen.s[1].comm, "worker");

@@ -225,8 +225,7 @@ static void test_limit(void **state)
 	snprintf(cmd, sizeof(cmd), "touch -d '2020-01-01' '%s'/.tmp-1-2; touch '%s'/.tmp-3-4", dir, dir);
 	assert_int_equal(system(cmd), 0);
 	key = make_key(1);
-	assert_true(holds(c, &key, data, sizeof(data)));	/* so 2 is now the least recently
-								 * used */
+	assert_true(holds(c, &key, data, sizeof(data)));	/* so 2 is now the oldest */
 	key = make_key(5);
 	cache_write(c, &key, "t", 1, data, sizeof(data));
 	assert_true(used_bytes() <= 100000);

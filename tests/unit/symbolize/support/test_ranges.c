@@ -30,8 +30,7 @@ static void test_painting(void **state)
 		memset(paint, 0xff, sizeof(paint));
 		for (uint32_t i = 0; i < n; i++) {
 			uint64_t start = rnd(SPACE), end = start + rnd(round % 3 ? 60 : 5);
-			uint32_t id = round % 2 ? i : rnd(10); /* sometimes the same id more than
-							        * once */
+			uint32_t id = round % 2 ? i : rnd(10); /* ids may repeat */
 
 			if (end > SPACE)
 				end = SPACE;

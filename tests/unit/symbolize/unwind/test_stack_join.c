@@ -170,8 +170,7 @@ static void test_words(void **state)
 	known_end = 0x1f8;
 	assert_true(deep_is_joined());
 	whole(KNOWN);
-	known_end = UINT64_MAX;	/* forgotten: nothing can be compared until something is known
-				 * again */
+	known_end = UINT64_MAX;	/* forgotten: nothing can be compared for now */
 	assert_false(deep_is_joined());
 	known_end = 0;
 	assert_false(deep_is_joined());
