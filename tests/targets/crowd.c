@@ -1,9 +1,10 @@
 /*
  * Very many threads or containers, each of which works a little and sleeps.
  *
- *	crowd threads N			N threads, each with a call chain of its own
- *	crowd containers N CGROUP [WHAT]	N processes, each in a cgroup CGROUP/c<number> that it makes, and in
- *					its own mount and PID namespace (WHAT "cgroups": only in the cgroup)
+ *	crowd threads N				N threads, each with a call chain of its own
+ *	crowd containers N CGROUP [WHAT]	N processes, each in a cgroup CGROUP/c<number> that
+ *						it makes, and in its own mount and PID namespace
+ *						(WHAT "cgroups": only in the cgroup)
  *
  * Prints "ready" when all exist. On SIGTERM, SIGINT or SIGHUP, or when its parent ends, it ends
  * them, removes the cgroups and exits. A thread's chain spells the bits of its number: main/thread

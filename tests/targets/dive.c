@@ -4,8 +4,8 @@
  * SECONDS of CPU time.
  *
  *	one	from one root down and up again, in steps that copies of 8 KiB overlap
- *	two	from two roots in turn, whose frames are identical word for word: the copy of a deep stack
- *		does not show the root. The leaf's name does.
+ *	two	from two roots in turn, whose frames are identical word for word: the copy of a deep
+ *		stack does not show the root. The leaf's name does.
  */
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,12 +2,14 @@
  * Work on stacks that a program made itself: fibers HOW SECS, for SECS of CPU time.
  *
  *	context		makecontext(3): fiber_entry -> fiber_middle -> fiber_leaf
- *	linked		a fiber whose first frame has call frame information that finds the caller's stack, as in OCaml:
- *			fiber_run -> fiber_entry -> fiber_middle -> fiber_leaf
- *	callback	called back from there on the thread's own stack: fiber_run -> thread_middle -> fiber_leaf
- *	jit		JIT code on a stack of its own, with frame pointers: planted -> jit_outer -> jit_leaf; called
- *			from there on the thread's stack: jit_glue -> native -> fiber_leaf. Its perf map is /tmp/perf-PID.map.
- *			planted begins directly after jit_before, and no call precedes its first instruction.
+ *	linked		a fiber whose first frame has call frame information that finds the caller's
+ *			stack, as in OCaml: fiber_run -> fiber_entry -> fiber_middle -> fiber_leaf
+ *	callback	called back from there on the thread's own stack: fiber_run -> thread_middle
+ *			-> fiber_leaf
+ *	jit		JIT code on a stack of its own, with frame pointers: planted -> jit_outer ->
+ *			jit_leaf; called from there on the thread's stack: jit_glue -> native ->
+ *			fiber_leaf. Its perf map is /tmp/perf-PID.map. planted begins directly after
+ *			jit_before, and no call precedes its first instruction.
  */
 #include <stdio.h>
 #include <stdlib.h>

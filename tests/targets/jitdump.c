@@ -7,19 +7,21 @@
  * SECONDS are CPU time. The file is DIR/jit-PID.dump (default: .); it is removed at the end.
  * Chains, root first:
  *
- *	rows	main;run;outer_fn;native_mid;inner_fn;leaf_one	frames of 128 and 512 bytes that use %rbp for
- *		something else, with call frame information; the calls are in line 42 of outer.jit and 7 of inner.jit
+ *	rows	main;run;outer_fn;native_mid;inner_fn;leaf_one; frames of 128 and 512 bytes that use
+ *		%rbp for something else, with call frame information; the calls are in line 42 of
+ *		outer.jit and 7 of inner.jit
  *	bare	the same; frames of 8 bytes, %rbp untouched, no call frame information
  *	fork	as rows, run by two children that never map the dump themselves
- *	child	main;run_second;run and on as rows, by a child that then begins a dump of its own, DIR/jit-CHILD.dump, and runs
- *		main;run_second;run;own_fn;leaf_two; meanwhile its parent puts other code where outer_fn was
+ *	child	main;run_second;run and on as rows, by a child that then begins a dump of its own,
+ *		DIR/jit-CHILD.dump, and runs main;run_second;run;own_fn;leaf_two; meanwhile its
+ *		parent puts other code where outer_fn was
  *	two	as child, by one process with a second dump DIR/two/jit-PID.dump
  *	late	as bare, but the records stay in a buffer until the end, as Python's do
  *	nested	main;run;outer_fn;inner_fn;leaf_one; as bare, but jitted code calls jitted code
- *	reuse	half of the time main;run;f;leaf_one, then other code at the same address, with another
- *		frame: main;run;g2;leaf_two
- *	move	half of the time main;run;mover;leaf_one; then that code has moved, with leaf_two, and its
- *		old address holds other code that never runs
+ *	reuse	half of the time main;run;f;leaf_one, then other code at the same address, with
+ *		another frame: main;run;g2;leaf_two
+ *	move	half of the time main;run;mover;leaf_one; then that code has moved, with leaf_two,
+ *		and its old address holds other code that never runs
  */
 #include <stdbool.h>
 #include <stdint.h>

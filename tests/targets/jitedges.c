@@ -4,7 +4,8 @@
  * jit_leaf keeps a frame pointer and is one of
  *
  *	jit_before	waits, then "push %rbp; mov %rsp,%rbp"
- *	jit_pushed	the same, but waits after that push and another one, and sets %rbp with lea, as .NET does
+ *	jit_pushed	the same, but waits after that push and another one, and sets %rbp with lea,
+ *			as .NET does
  *	jit_behind	"pop %rbp", then waits
  *	jit_without	no frame at all
  *	jit_within	waits within its frame

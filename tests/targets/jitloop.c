@@ -19,10 +19,11 @@
  *	rooted	makes $TMPDIR its root after half of the time, and writes the map then
  *	held	writes the map below $TMPDIR and keeps it open
  *	end	writes the map at the end, as a JVM may
- *	exec	for the second half runs itself as "nomap" with COMM "after", with code at the same address
+ *	exec	for the second half runs itself as "nomap" with COMM "after", with code at the same
+ *		address
  *	remap	as exec, but as "map" with the name "renamed"
- *	lives	three processes run the code in turn, each PID 1 of a PID namespace: "before" with a map,
- *		"after" 20 ms later with a map that says "renamed", and "last" without one
+ *	lives	three processes run the code in turn, each PID 1 of a PID namespace: "before" with a
+ *		map, "after" 20 ms later with a map that says "renamed", and "last" without one
  *
  * COMM names the thread.
  */

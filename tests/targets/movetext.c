@@ -4,7 +4,8 @@
  *
  *	movetext HOW SECS	main -> move_outer -> move_middle -> move_leaf
  *	movetext jit LIB SECS	code of its own where LIB was loaded and unloaded
- *	movetext away SECS	copies a part of it elsewhere: main -> move_away -> far_outer -> far_leaf
+ *	movetext away SECS	copies a part of it elsewhere: main -> move_away -> far_outer ->
+ *				far_leaf
  *
  * HOW: whole: its whole executable segment; inner: all but the first and the last page; remap: all,
  * by mremap(2), for which the kernel writes no record; shared, memfd, named: all, into memory of

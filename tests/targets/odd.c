@@ -5,13 +5,16 @@
  *	signal		a handler on the interrupted stack
  *	altstack	a handler on a stack of its own
  *	coroutine	makecontext() and swapcontext()
- *	planted		a hand-made stack, with the address of its final function as its first function's return address
+ *	planted		a hand-made stack, with the address of its final function as its first
+ *			function's return address
  *	vfork		the child, on its parent's stack
  *	asm		assembly without any frame information: a leaf, and one that saves registers
  *	search		assembly that returns by a computed jump: nobody can read where that leads
  *	guess		the same, and nothing shows where it is called either
- *	table		the same as search in a larger frame that contains what looks like a caller's frame
- *	framed		such assembly with a frame pointer of its own, and a return address among its variables
+ *	table		the same as search in a larger frame that contains what looks like a
+ *			caller's frame
+ *	framed		such assembly with a frame pointer of its own, and a return address among
+ *			its variables
  *	redzone		assembly whose rows use a word below the stack pointer, as libcrypto's do
  *	hole		a frame of twelve pages, of which only the ends were touched
  *	deep		1,000 calls: deeper than any copy

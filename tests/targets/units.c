@@ -3,7 +3,8 @@
  * measures.
  *
  *	units FILE SECONDS [THREADS]	works; counts in FILE, one counter for each thread
- *	units --rate FILE SECONDS	prints by how many units per second the counters of FILE grow
+ *	units --rate FILE SECONDS	prints by how many units per second the counters of FILE
+ *					grow
  *
  * One unit is a walk down and up a stack of 20 to 40 frames with some arithmetic on the way, about
  * 10 us.

@@ -358,8 +358,8 @@ static void map_holds_any_key(void **state)
 #define KEYS 512
 
 /*
- * Insertions and deletions at random, compared with an array. Few keys and many rounds, so that long
- * probe runs, wraps around the end and holes in their middle all occur.
+ * Random insertions and deletions, compared with an array. Few keys and many rounds, so that long
+ * probe runs, wraps around the end and holes in the middle of runs all occur.
  */
 static void map_against_an_array(void **state)
 {
@@ -597,8 +597,8 @@ static void log_keeps_errno(void **state)
 }
 
 /*
- * The message goes to stderr even when messages are diverted: nobody would get to show a diverted
- * one.
+ * The message goes to stderr even when messages are diverted, because the program ends before it
+ * could show diverted ones.
  */
 static void out_of_memory_ends_the_program(void **state)
 {

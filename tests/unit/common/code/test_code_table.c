@@ -131,8 +131,8 @@ static void test_programs(void **state)
 		check_tables(paths[i], &jumps, &tables);
 	assert_true(jumps > 100);
 	/*
-	 * If the table's address was loaded before a loop, or offsets count from elsewhere, nobody
-	 * can tell.
+	 * If the table's address was loaded before a loop, or offsets are relative to another
+	 * place, the targets cannot be found.
 	 */
 	assert_true(100 * tables >= 80 * jumps);
 }
@@ -181,8 +181,8 @@ __asm__(".section .rodata\n"
 	"	movzbl (%rbx), %eax\n	mov %eax, %esi\n	lea t_addresses(%rip), %rdx\n	mov (%rdx,%rsi,8), %rdi\n"
 	"t_opcode: jmp *%rdi\n"
 	/*
-	 * any number leads to code if it is an offset, and a value computed from a byte is not a
-	 * byte
+	 * any entry leads to code if it is an offset, and a value computed from a byte is not
+	 * bounded like a byte
 	 */
 	"	movzbl (%rbx), %edi\n	lea t_offsets(%rip), %rdx\n	movslq (%rdx,%rdi,4), %rax\n	add %rdx, %rax\n"
 	"t_byte_offset: jmp *%rax\n"

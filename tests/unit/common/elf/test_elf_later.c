@@ -372,8 +372,8 @@ static void test_strings_by_pieces(void **state)
 }
 
 /*
- * What was read stays when the file changes. What is read later are other strings or none, and each
- * of them is terminated.
+ * What was read stays when the file changes. Later reads give other strings or none, and each
+ * string is terminated.
  */
 static void test_strings_changed(void **state)
 {

@@ -38,7 +38,7 @@
 #define SANITIZED 0
 #endif
 
-/* Test results by exit status, apart from 1. */
+/* Exit statuses of a test other than 1. */
 enum { PASSED = 0, NOT_HERE = 255 };
 #define want(cond) do { if (!(cond)) { fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #cond); return 1; } } while (0)
 

@@ -299,7 +299,10 @@ static void test_eviction(void **state)
 	}
 }
 
-/* How many words at the end of both are equal at the same address, up to the lower of both ends. */
+/*
+ * How many words at the end of both have the same address and value; 0 if the copies end at
+ * different addresses.
+ */
 static uint32_t same_words(const struct stack_words *a, const struct stack_words *b)
 {
 	uint32_t n = 0;

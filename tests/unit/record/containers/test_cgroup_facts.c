@@ -158,9 +158,9 @@ static int note_name(void *ctx, const struct ev_container *ev)
 }
 
 /*
- * After a query the caller waits 20 times as long before the next one. The runtime was queried a
- * moment ago when the container's program is executed, and its state appears, among a thousand
- * others. The container may be over before its turn comes.
+ * Lookups may take 1/20 of the time, so the next one is delayed. The runtime was queried a moment
+ * ago when the container's program is executed, and its state appears, among a thousand others. The
+ * container may be over before its turn comes.
  */
 static void test_exec_out_of_turn(void **state)
 {

@@ -1,4 +1,4 @@
-/* What rights and sysctls permit, by the rules in the kernel's sources. */
+/* What capabilities and sysctls permit, by the rules in the kernel's sources. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -520,8 +520,8 @@ static const char tops_s[] =
 	".byte 5, 0x24, 0, 0, 0, 0\n";	/* base_type */
 
 /*
- * Units that no table covers are found through their first entries. Of units with other addresses
- * nothing else is read.
+ * Units that no table covers are found through their first entries. Units with other addresses are
+ * not read further.
  */
 static void test_tops(void **state)
 {

@@ -1,6 +1,6 @@
 /*
- * Line tables, compared with addr2line at every address of programs compiled here, DWARF 2 to 5, and
- * on damaged bytes.
+ * Line tables, compared with addr2line at every address of programs compiled here, DWARF 2 to 5,
+ * and on damaged bytes.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -68,7 +68,10 @@ static void through_recording(struct packed *p)
 	close(fd);
 }
 
-/* A slice with the rows of some of this program's functions and one symbol, @name; @id: its build-id. */
+/*
+ * A slice with the rows of some of this program's functions and one symbol, @name; its build-id is
+ * @id.
+ */
 static void pack(struct packed *p, const char *name, const uint8_t *id, size_t id_len)
 {
 	const struct elf_sym sym = { .svma = FAR, .size = FAR_LEN, .name = name, .type = STT_FUNC, .bind = STB_LOCAL };

@@ -32,8 +32,8 @@ static void test_small_copy(void **state)
 	last = whole.res.n;
 	for (cap_nwords = nwords; cap_nwords > 0; cap_nwords--) {
 		/*
-		 * In an earlier copy the thread's stack extended further: what ends at a page
-		 * boundary was not in memory.
+		 * In an earlier copy the thread's stack extended further: a copy that ends at a
+		 * page boundary ended at a page that was not in memory.
 		 */
 		uint64_t hi = align_up(cap_regs[UREG_SP], 8) + 8 * cap_nwords;
 		enum unwind_end end = hi % 4096 ? UNWIND_STACK_END : UNWIND_HOLE;
