@@ -34,7 +34,7 @@ static const char hidden_s[] =
 	"	add %rsi, %rax\n"
 	"	ret\n"
 	"	.endm\n"
-	/* Branches forward and back, a loop that is jumped around, padding between. */
+	/* Branches forward and back, a loop that a branch skips, padding in between. */
 	"open whole\n"
 	"	test %rdx, %rdx\n"
 	"	je 1f\n"

@@ -77,7 +77,7 @@ static void strbuf_addf_of_any_length(void **state)
 	int n;
 
 	(void)state;
-	/* Around the first capacity of 64 and far beyond it, behind text that is there. */
+	/* Text up to and far beyond the initial capacity of 64, appended to existing text. */
 	for (n = 0; n < 600; n += n > 50 && n < 80 ? 1 : 7) {
 		strbuf_reset(&sb);
 		strbuf_adds(&sb, "<");

@@ -1,4 +1,4 @@
-/* What nsprof ps takes from texts of the kernel. */
+/* The values that nsprof ps takes from kernel files. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -430,7 +430,7 @@ static void *map_program(const char *copy, int fd, struct kmmap *m)
 	void *code;
 
 	assert_true(fd >= 0);
-	/* Not our own program, which is mapped from another inode as well. */
+	/* Not our own program, which is also mapped from another inode. */
 	snprintf(command, sizeof(command), "cat /bin/sleep >%s", copy);
 	assert_int_equal(system(command), 0);
 	code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
