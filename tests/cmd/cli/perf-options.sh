@@ -140,7 +140,7 @@ done <<'LIST'
 -p 1 -a|-p overrides -a
 LIST
 
-page=$(<"$BUILD/man/nsprof-record.1")
+page=$(tr "\n" " " <"$BUILD/man/nsprof-record.1")
 # These are refused: status 129, or 1 if the command line is right but a target does not exist. One
 # line names the option or its argument; at most one more points to --help.
 while IFS='|' read -r line says; do
