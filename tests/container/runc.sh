@@ -103,7 +103,8 @@ START
 ctr_record "$T/start" -G "$CTR_CGROOT" -F 4999 -- bash "$T/start.sh"
 for how in "" --no-inline; do
 	"$NSPROF" symbolize -q $how --by container,comm "$T/start" >"$T/start.folded"
-	is "helpers: one container" "$(cut -d';' -f1 "$T/start.folded" | sort -u)" "${ID:0:12}"
+	# Linux 6.1 gives exiting tasks no cgroup id, and a process without any other sample has none.
+	is "helpers: one container" "$(grep -v '^\[no cgroup\];.*;do_exit' "$T/start.folded" | cut -d';' -f1 | sort -u)" "${ID:0:12}"
 	like "helpers: runc init is one" "$(cut -d';' -f2,3 "$T/start.folded")" '^\[runtime_helper\];runc:\[2:INIT\]$'
 	is "helpers: all that is runc's, and nothing else" \
 		"$(grep -c ';\(nsexec\|runtime\.[a-z]*\|runc\.[^;]*\)[; ]' <(grep -v '^[^;]*;\[runtime_helper\];' "$T/start.folded"))" 0
