@@ -144,7 +144,7 @@ vm_tree() {
 	rm -rf "$dir" "$CACHE/tree.img"
 	mkdir -p "$dir/${BUILD#"$TOP"/}/tests"
 	git -C "$TOP" ls-files -z --cached --others --exclude-standard | (cd "$TOP" && xargs -0 cp -a --parents -t "$dir" 2>/dev/null)
-	cp -a "$BUILD/bin" "$dir/${BUILD#"$TOP"/}/"
+	cp -a "$BUILD/bin" "$BUILD/man" "$BUILD/completion" "$dir/${BUILD#"$TOP"/}/"
 	cp -a "$BUILD/tests/targets" "$BUILD/tests/unit" "$dir/${BUILD#"$TOP"/}/tests/"
 	find "$dir" -name '*.d' -delete
 	mke2fs -q -F -t ext4 -d "$dir" "$CACHE/tree.img" 1G >>"$CACHE/log" 2>&1 || stop "cannot make a disk; see $CACHE/log"
