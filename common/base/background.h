@@ -15,10 +15,10 @@ void background_free(struct background *bg);
 /* @fn(@arg) is called once, by the thread or by background_finish(). */
 struct background_job *background_add(struct background *bg, void (*fn)(void *arg), void *arg);
 /*
- * Waits until @fn has returned. If the thread has not started @fn, the caller runs it. Frees @job.
+ * Waits until @fn has returned. Runs @fn itself if the thread is not there yet. Frees @job.
  */
 void background_finish(struct background_job *job);
-/* Like background_finish(), but a job that has not started is never run. */
+/* Like background_finish(), but drops a job that no thread has started. */
 void background_drop(struct background_job *job);
 
 #endif

@@ -14,8 +14,8 @@
 #include "cfi/cfi_priv.h"
 
 /*
- * Eight times the .eh_frame of libLLVM, which is large. The size of the input is no limit: a
- * hostile table may lead each address to an FDE of its own within the same bytes.
+ * Eight times the .eh_frame of libLLVM, which is large. The size of the input does not limit the
+ * output: a hostile table may lead each address to an FDE of its own within the same bytes.
  */
 #define EMIT_MAX (64u << 20)
 

@@ -378,7 +378,10 @@ void elf_file_expect_info(struct elf_file *ef, uint64_t end)
 	pthread_mutex_unlock(&ahead.lock);
 }
 
-/* Does not wait for a thread that has not begun; the rest stays with the thread. */
+/*
+ * Waits until @img is built. Builds it here if no thread is at it yet; what is wanted ahead stays
+ * with the thread.
+ */
 static void wait_built(struct elf_image *img)
 {
 	pthread_mutex_lock(&ahead.lock);
