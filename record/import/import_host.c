@@ -1,7 +1,6 @@
 #include "import/import_host.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 
 #include "base/util.h"
 #include "elf/elf_file.h"
+#include "host/nsopen.h"
 
 #define KALLSYMS "[kernel.kallsyms]"
 
@@ -172,18 +172,18 @@ static void index_ids(struct import_host *h, const struct perfdata *pd)
  */
 static size_t host_build_id(const struct kmmap *m, uint8_t id[BUILD_ID_MAX], bool *mapped)
 {
-	int fd = open(m->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
-	struct elf_file *ef = NULL;
 	struct stat st;
+	int root = nsopen_host_root(), fd = root < 0 ? root : nsopen_file(root, m->path, 0, &st), err;
+	struct elf_file *ef = NULL;
 	size_t len = 0;
 
 	*mapped = false;
+	if (root >= 0)
+		close(root);
 	if (fd < 0)
 		return 0;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode)) {
-		*mapped = st.st_ino == m->ino && st.st_dev == makedev(m->dev_major, m->dev_minor);
-		ef = elf_file_open_fd(fd, &err);
-	}
+	*mapped = st.st_ino == m->ino && st.st_dev == makedev(m->dev_major, m->dev_minor);
+	ef = elf_file_open_fd(fd, &err);
 	if (ef)
 		len = elf_file_build_id(ef, id);
 	elf_file_close(ef);

@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/filekind.h"
+#include "import/mapped.h"
 
 #define FILE_HEADER 104u
 #define PIPE_HEADER 16u
@@ -490,11 +490,9 @@ static int open_file(struct perfdata *pd, int fd, const struct stat *st, const c
 	pd->size = (size_t)st->st_size;
 	pd->bytes = pd->size;
 	pd->written_ns = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
-	pd->map = mmap(NULL, pd->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (pd->map == MAP_FAILED) {
-		pd->map = NULL;
-		return -errno;
-	}
+	err = mapped_open(fd, pd->size, &pd->map);
+	if (err)
+		return err;
 	err = read_header(pd, head, (size_t)n);
 	return err == -ENOEXEC ? tell_foreign(head, (size_t)n, name) : err;
 }
@@ -569,17 +567,26 @@ static int open_fd(struct perfdata *pd, const char *name)
 	return S_ISDIR(st.st_mode) ? open_dir(pd, name) : open_pipe(pd, name);
 }
 
+int perfdata_shrank(const struct perfdata *pd)
+{
+	pr_err("%s shrank while it was read: wait until the program that writes it has ended, or read a copy", pd->name);
+	return -ENOEXEC;
+}
+
 struct perfdata *perfdata_open(int fd, const char *name)
 {
 	struct perfdata *pd = xcalloc(1, sizeof(*pd));
 	int err;
 
 	pd->fd = fd;
+	pd->name = name;
 	pd->hold = PERFDATA_HOLD;
 	err = open_fd(pd, name);
-	if (!err)
+	if (mapped_shrank())
+		err = perfdata_shrank(pd);
+	else if (!err)
 		return pd;
-	if (err == -EISDIR)
+	else if (err == -EISDIR)
 		pr_err("%s is a directory, but not one of 'perf record --threads': it has no file 'data'", name);
 	else if (err == -EINVAL)
 		pr_err("%s is damaged: its header has no events", name);
@@ -613,6 +620,6 @@ void perfdata_free(struct perfdata *pd)
 	free(pd->cmdline);
 	perfdata_close_parts(pd);
 	if (pd->map)
-		munmap((void *)(uintptr_t)pd->map, pd->size);
+		mapped_close(pd->map, pd->size);
 	free(pd);
 }

@@ -91,6 +91,7 @@ struct perfdata_part {
 
 struct perfdata {
 	int fd;			/* borrowed */
+	const char *name;	/* for messages; borrowed */
 	bool swap;		/* the file has the other byte order */
 	bool piped;		/* pipe format, even if it is a file */
 	bool cut;	/* the input ends too early; all whole records before that are delivered */
@@ -130,7 +131,7 @@ struct perfdata {
 
 /*
  * Begins to read @fd, which is borrowed and at its beginning, or a directory of "perf record
- * --threads". NULL after a message with @name: not perf.data, of an unsupported kind, or damaged
+ * --threads". @name is borrowed as well. NULL after a message with @name: not perf.data, of an unsupported kind, or damaged
  * before the first record.
  */
 struct perfdata *perfdata_open(int fd, const char *name);
@@ -139,6 +140,9 @@ void perfdata_free(struct perfdata *pd);	/* accepts NULL */
 /* For perfdata.c: opens the parts in @dirfd. 0 or negative errno. */
 int perfdata_open_parts(struct perfdata *pd, int dirfd);
 void perfdata_close_parts(struct perfdata *pd);
+
+/* For perfdata_stream.c: says that the file became shorter, which ends all reading. -ENOEXEC. */
+int perfdata_shrank(const struct perfdata *pd);
 
 /* For perfdata_stream.c: handles perf's own records of the pipe format. Ignores others. */
 void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size);

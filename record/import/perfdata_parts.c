@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "import/mapped.h"
 #include "import/perfdata.h"
 
 #define PARTS_MAX 4096u
@@ -18,8 +18,9 @@
 /* -ENODATA: it is empty. */
 static int map_part(int fd, struct perfdata_part *part)
 {
+	const uint8_t *map;
 	struct stat st;
-	void *map;
+	int err;
 
 	if (fstat(fd, &st))
 		return -errno;
@@ -27,9 +28,9 @@ static int map_part(int fd, struct perfdata_part *part)
 		return -EINVAL;
 	if (!st.st_size)
 		return -ENODATA;
-	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return -errno;
+	err = mapped_open(fd, (size_t)st.st_size, &map);
+	if (err)
+		return err;
 	*part = (struct perfdata_part){ map, (size_t)st.st_size };
 	return 0;
 }
@@ -71,6 +72,6 @@ int perfdata_open_parts(struct perfdata *pd, int dirfd)
 void perfdata_close_parts(struct perfdata *pd)
 {
 	for (size_t i = 0; i < pd->nparts; i++)
-		munmap((void *)(uintptr_t)pd->parts[i].map, pd->parts[i].size);
+		mapped_close(pd->parts[i].map, pd->parts[i].size);
 	free(pd->parts);
 }

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "bytes/codec.h"
+#include "import/mapped.h"
 #include "import/perfdata.h"
 
 #define CHUNK (1u << 20)
@@ -55,6 +56,7 @@ struct queued {
 	uint64_t time, seq;
 	const uint8_t *rec;
 	struct chunk *chunk;	/* one reference; NULL: in the mapped file */
+	uint16_t size;		/* bytes, at least HEADER: a mapped file may change later */
 };
 
 /* The pipe, or one of the files of a recording. */
@@ -77,6 +79,7 @@ struct stream {
 	size_t n, cap;
 	uint64_t seq, newest, limit, delivered;
 	size_t held;			/* bytes of all chunks */
+	uint8_t *own;			/* owned; copy of a record of the mapped file */
 };
 
 static void chunk_put(struct stream *s, struct chunk *c)
@@ -326,16 +329,15 @@ static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 	}
 }
 
-static struct perfdata_record parse(struct perfdata *pd, const uint8_t *rec)
+/* @size: bytes of the record, header included. */
+static struct perfdata_record parse(struct perfdata *pd, const uint8_t *rec, uint16_t size)
 {
 	struct perfdata_record r = {
-		.type = rec_u32(pd, rec), .misc = rec_u16(pd, rec + 4),
-		.body = rec + HEADER, .len = rec_u16(pd, rec + 6) - HEADER,
+		.type = rec_u32(pd, rec), .misc = rec_u16(pd, rec + 4), .body = rec + HEADER, .len = size - HEADER,
 	};
-	bool mapped = pd->map && rec >= pd->map && rec < pd->map + pd->size;
 	uint64_t cpu;
 
-	r.spot = (struct perfdata_spot){ true, r.type, rec_u16(pd, rec + 6), mapped ? (uint64_t)(rec - pd->map) : PERFDATA_NOWHERE };
+	r.spot = (struct perfdata_spot){ true, r.type, size, PERFDATA_NOWHERE };
 	if (r.type != PERF_RECORD_SAMPLE) {
 		take_sample_id(pd, &r);
 		return r;
@@ -347,6 +349,30 @@ static struct perfdata_record parse(struct perfdata *pd, const uint8_t *rec)
 	cpu = sample_field(pd, &r, r.attr->sample_type, PERF_SAMPLE_CPU);
 	r.cpu = (uint32_t)(pd->swap ? cpu >> 32 : cpu);
 	return r;
+}
+
+/*
+ * Parses a record for use. One of a mapped file is copied first, and is valid until the next call:
+ * another program may change the file between a check and a use.
+ */
+static struct perfdata_record parse_own(struct stream *s, const struct queued *q)
+{
+	const struct perfdata *pd = s->pd;
+	struct perfdata_record r;
+
+	if (q->chunk)
+		return parse(s->pd, q->rec, q->size);
+	memcpy(s->own, q->rec, q->size);
+	r = parse(s->pd, s->own, q->size);
+	if (q->rec >= pd->map && q->rec < pd->map + pd->size)
+		r.spot.at = (uint64_t)(q->rec - pd->map);
+	return r;
+}
+
+/* Calls the user's function, unless the file has shrunk: what is behind its end is no record. */
+static int hand_over(struct stream *s, const struct perfdata_record *r)
+{
+	return mapped_shrank() ? perfdata_shrank(s->pd) : s->fn(s->ctx, r);
 }
 
 /* ---- order ---- */
@@ -380,7 +406,7 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 	qsort(s->queue, s->n, sizeof(*s->queue), queued_cmp);
 	for (; i < s->n && !err && (s->queue[i].time <= limit || holds_more(s, s->n - i, hold)); i++) {
 		const uint64_t time = s->queue[i].time;
-		struct perfdata_record r = parse(s->pd, s->queue[i].rec);
+		const struct perfdata_record r = parse_own(s, &s->queue[i]);
 
 		/* In a file, an earlier pass has found all of them. */
 		if (!s->pd->map && limit != UINT64_MAX && perfdata_deferred_waits(s->pd, &r) &&
@@ -389,7 +415,7 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 		/* Records made by perf itself have no time. */
 		s->pd->late += time && time < s->delivered;
 		s->delivered = MAX(s->delivered, time);
-		err = s->fn(s->ctx, &r);
+		err = hand_over(s, &r);
 		chunk_put(s, s->queue[i].chunk);
 	}
 	s->n -= i;
@@ -397,16 +423,19 @@ static int deliver(struct stream *s, uint64_t limit, size_t hold)
 	return err;
 }
 
-static int take_record(struct stream *s, struct source *src, const uint8_t *rec, struct chunk *chunk)
+static int take_record(struct stream *s, struct source *src, const uint8_t *rec, uint16_t size, struct chunk *chunk)
 {
-	struct perfdata_record r = parse(s->pd, rec);
+	struct queued q = { .seq = s->seq, .rec = rec, .chunk = chunk, .size = size };
+	struct perfdata_record r = s->ordered ? parse(s->pd, rec, size) : parse_own(s, &q);
 
 	if (r.type == PERFDATA_CALLCHAIN_DEFERRED && !s->pd->told)
 		perfdata_deferred_note(s->pd, &r);
 	if (!s->ordered)
-		return s->fn(s->ctx, &r);
+		return hand_over(s, &r);
+	q.time = r.time;
+	s->seq++;
 	XGROW(s->queue, s->n, s->cap);
-	s->queue[s->n++] = (struct queued){ r.time, s->seq++, rec, chunk };
+	s->queue[s->n++] = q;
 	if (chunk)
 		chunk->refs++;
 	src->newest = MAX(src->newest, r.time);
@@ -444,7 +473,7 @@ static int take(struct stream *s, struct source *src, const uint8_t *rec, uint64
 		return inner ? 0 : decompress(s, src, rec, size);
 	default:
 		if (type < PERFDATA_HEADER_ATTR)
-			return take_record(s, src, rec, chunk);
+			return size > UINT16_MAX ? 0 : take_record(s, src, rec, (uint16_t)size, chunk);
 		if (s->pd->piped && !s->pd->told && size <= UINT16_MAX)
 			perfdata_meta(s->pd, type, rec, (size_t)size);
 		return 0;
@@ -654,6 +683,7 @@ int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const 
 	struct stream s = { .pd = pd, .ordered = ordered, .fn = fn, .ctx = ctx };
 	int err;
 
+	s.own = pd->map ? xmalloc(UINT16_MAX) : NULL;
 	sources_init(&s);
 	err = pd->map ? run_mapped(&s) : run_pipe(&s);
 	/* The next record cannot be found, so reading ends here. */
@@ -669,6 +699,9 @@ int perfdata_each(struct perfdata *pd, bool ordered, int (*fn)(void *ctx, const 
 		chunk_put(&s, s.queue[--s.n].chunk);
 	sources_fini(&s);
 	free(s.queue);
+	free(s.own);
+	if (!err && mapped_shrank())
+		err = perfdata_shrank(pd);
 	pd->told = true;
 	return err;
 }

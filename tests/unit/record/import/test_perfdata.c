@@ -12,6 +12,7 @@
 #include <linux/perf_event.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -252,6 +253,56 @@ static void files_of_threads_are_merged(void **state)
 	rmdir(dir);
 }
 
+struct shrinking {
+	int fd;
+	uint64_t n, at, to;	/* records seen; before record @at, the file is cut to @to bytes */
+	bool zeros;		/* a record from behind the new end was delivered */
+};
+
+static int see_and_cut(void *ctx, const struct perfdata_record *r)
+{
+	struct shrinking *s = ctx;
+
+	s->zeros |= r->type != PERF_RECORD_SAMPLE || r->len != RECORD - 8 || !r->time;
+	return s->n++ == s->at ? ftruncate(s->fd, (off_t)s->to) : 0;
+}
+
+/*
+ * A whole page and more of the file is gone when it is read: mmap(2) says that the access raises
+ * SIGBUS.
+ */
+static void shrink(bool ordered, uint64_t at, uint64_t to)
+{
+	struct shrinking s = { .at = at, .to = to };
+	char path[] = "/tmp/nsprof-test.XXXXXX";
+	struct writer w = { .n = 1000, .time_of = backwards_by_runs };
+	struct perfdata *pd;
+
+	s.fd = mkstemp(path);
+	assert_true(s.fd >= 0);
+	w.fd = dup(s.fd);
+	write_all(&w);
+	pd = perfdata_open(s.fd, "it");
+	assert_non_null(pd);
+	assert_true(perfdata_each(pd, ordered, see_and_cut, &s) < 0);
+	assert_true(s.n > at);
+	assert_true(s.n < 1000);
+	assert_false(s.zeros);
+	perfdata_free(pd);
+	close(s.fd);
+	unlink(path);
+}
+
+static void a_file_that_shrinks_is_an_error(void **state)
+{
+	(void)state;
+	shrink(false, 10, 100 * RECORD);
+	shrink(false, 500, 0);
+	/* Ordered: all headers were read, and the bodies are needed now. */
+	shrink(true, 10, 100 * RECORD);
+	shrink(true, 500, 4096);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +310,7 @@ int main(void)
 		cmocka_unit_test(too_late_is_counted),
 		cmocka_unit_test(rounds_are_delivered),
 		cmocka_unit_test(files_of_threads_are_merged),
+		cmocka_unit_test(a_file_that_shrinks_is_an_error),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
