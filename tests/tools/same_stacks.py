@@ -6,7 +6,7 @@ counts addresses of programs at fixed places from another start. perf's addresse
 frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame.
 Prints how many samples are equal; for how many perf has a part of the frames, in their order (where
 it got lost, its stack ends with [unknown] frames or a wrong one); how many differ; and how many
-only perf has. Of the samples that differ, it prints the first three.
+only perf has. Of the first three samples that differ, it prints the frames around the difference.
 """
 import re
 import sys
@@ -51,6 +51,15 @@ def went_astray(theirs, mine):
 		all(same(t[0], m[0]) for t, m in zip(theirs[:few], mine)))
 
 
+def difference(theirs, mine):
+	"""The number of frames, and those around the first one that differs, innermost first."""
+	if theirs is None:
+		return 'only ours has it'
+	at = next((i for i, (t, m) in enumerate(zip(theirs, mine)) if not same(t[0], m[0])), min(len(theirs), len(mine)))
+	part = slice(max(at - 2, 0), at + 4)
+	return f'from frame {at} of {len(theirs)} and {len(mine)}: perf {theirs[part]} ours {mine[part]}'
+
+
 perf, ours = read(sys.argv[1]), read(sys.argv[2])
 equal = part = other = 0
 for key, mine in ours.items():
@@ -66,5 +75,5 @@ for key, mine in ours.items():
 	else:
 		other += 1
 		if other <= 3:
-			print('not alike:', key, 'perf', theirs, 'ours', mine, file=sys.stderr)
+			print('not alike:', key, difference(theirs, mine), file=sys.stderr)
 print(equal, part, other, len(set(perf) - set(ours)))
