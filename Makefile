@@ -51,7 +51,7 @@ includes = -Iinclude -Icommon $(if $(filter-out common,$(1)),-I$(1))
 PROGRAMS := nsprof $(sort $(patsubst cmd_%.c,nsprof-%,$(filter-out cmd_nsprof.c,$(notdir $(mains)))))
 BINS := $(addprefix $(B)/bin/,$(PROGRAMS))
 # A program is linked with the needed parts of its room's library and common's.
-LIBS_common := -lelf -lzstd -lz -lisal -lpthread -lm
+LIBS_common := -lseccomp -lelf -lzstd -lz -lisal -lpthread -lm
 LIBS_record := $(LIBS_common) -ljansson
 LIBS_report := $(LIBS_common)
 LIBS_symbolize := -ldw -lunwind-$(ARCH_UNWIND) -lunwind -llzma -liberty -lcapstone -ldl $(LIBS_common)

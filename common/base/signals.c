@@ -1,6 +1,5 @@
 #include "base/signals.h"
 
-#include <signal.h>
 #include <stdbool.h>
 
 static struct sigaction child_before, size_before;
@@ -19,4 +18,22 @@ void signals_restore(void)
 		return;
 	sigaction(SIGCHLD, &child_before, NULL);
 	sigaction(SIGXFSZ, &size_before, NULL);
+}
+
+void signals_block_all(sigset_t *old)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGSYS);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+void signals_unblock(int signo)
+{
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
 }

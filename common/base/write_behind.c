@@ -141,6 +141,7 @@ static void start(struct write_behind *wb)
 	sigfillset(&all);
 	sigdelset(&all, SIGPIPE);
 	sigdelset(&all, SIGXFSZ);
+	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	wb->started = !pthread_create(&wb->tid, NULL, writer, wb);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

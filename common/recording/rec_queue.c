@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/signals.h"
 #include "base/util.h"
 #include "base/write_all.h"
 #include "base/xalloc.h"
@@ -389,12 +390,11 @@ void rec_queue_submit(struct rec_queue *q, struct rec_job *job)
 
 static int start_thread(struct rec_queue *q)
 {
-	sigset_t all, old;
+	sigset_t old;
 	int err;
 
 	/* The recorder's signals belong to the thread that handles them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	signals_block_all(&old);
 	err = pthread_create(&q->thread, NULL, run, q);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return -err;

@@ -47,11 +47,21 @@ int capture_perf_map(int fd, const uint64_t *addrs, size_t n, struct strbuf *out
  */
 int capture_kallsyms(const uint64_t *addrs, size_t n, struct strbuf *out);
 /*
+ * Opens /proc/kallsyms for all later calls: the kernel checks the rights of the opener, not of the
+ * reader (kallsyms_show_value()).
+ */
+void capture_kallsyms_keep(void);
+/*
  * The same rows without reading the whole file, if the kernel permits a BPF program that looks them
  * up. If an address has several names, it is the one that the kernel itself prints, and every type
  * is 't'. Addresses without a symbol are passed to capture_kallsyms(), and so are all if BPF is not
  * available. Can be called on any thread.
  */
 int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out);
+/*
+ * Opens all that these two functions need, for a caller that gives up its rights. Before threads
+ * start.
+ */
+void capture_ksyms_prepare(void);
 
 #endif

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -235,19 +236,42 @@ static void thin_out(struct thinner *t, const char *text, size_t len)
 	end_run(t);
 }
 
+static int kept = -1;
+
+/* O_RDONLY fd, or negative errno. */
+static int open_kallsyms(void)
+{
+	char *path = xasprintf("%s/kallsyms", nsopen_proc());
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	fd = fd < 0 ? -errno : fd;
+	free(path);
+	return fd;
+}
+
+void capture_kallsyms_keep(void)
+{
+	if (kept < 0)
+		kept = open_kallsyms();
+}
+
+/* Any number of readers, one after the other: the kernel keeps one position in the list of symbols. */
+static pthread_mutex_t reading = PTHREAD_MUTEX_INITIALIZER;
+
 static int read_kallsyms(struct thinner *t)
 {
-	char *path = xasprintf("%s/kallsyms", nsopen_proc()), *buf, *nl;
-	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
+	int fd = kept >= 0 ? kept : open_kallsyms(), ret = 0;
 	size_t n = 0, whole;
+	off_t at = 0;
 	ssize_t got;
+	char *buf, *nl;
 
-	free(path);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	buf = xmalloc(READ_SIZE);
+	pthread_mutex_lock(&reading);
 	while (!t->done) {
-		got = read(fd, buf + n, READ_SIZE - n);
+		got = pread(fd, buf + n, READ_SIZE - n, at);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0) {
@@ -255,6 +279,7 @@ static int read_kallsyms(struct thinner *t)
 			break;
 		}
 		n += (size_t)got;
+		at += got;
 		/* The kernel returns about a page per read; more lines make longer runs. */
 		if (n < READ_SIZE / 2)
 			continue;
@@ -270,8 +295,10 @@ static int read_kallsyms(struct thinner *t)
 	}
 	if (!ret && !t->done)
 		thin_out(t, buf, n);
+	pthread_mutex_unlock(&reading);
 	free(buf);
-	close(fd);
+	if (fd != kept)
+		close(fd);
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ struct row {
 };
 
 struct asking {
-	struct ksym_bpf kb;
+	struct ksym_bpf *kb;
 	struct row *rows;
 	size_t n, cap;
 	struct strbuf text;
@@ -111,7 +112,7 @@ static void add_row(struct asking *a, uint64_t addr, const struct ksym *sym)
 static int ask_batch(struct asking *a, const uint64_t *addrs, size_t n)
 {
 	struct ksym syms[KSYM_BPF_BATCH];
-	int err = ksym_bpf_lookup(&a->kb, addrs, n, syms);
+	int err = ksym_bpf_lookup(a->kb, addrs, n, syms);
 
 	if (err)
 		return err;
@@ -242,18 +243,50 @@ static void drop_beside(struct asking *a)
 	a->nleft = n;
 }
 
-static int ask_all(struct asking *a, const uint64_t *addrs, size_t n)
+static int ask_with(struct asking *a, struct ksym_bpf *kb, const uint64_t *addrs, size_t n)
 {
-	int err = ksym_bpf_open(&a->kb);
+	int err;
 
+	a->kb = kb;
+	err = ask_symbols(a, addrs, n);
 	if (err)
 		return err;
-	err = ask_symbols(a, addrs, n);
-	if (!err) {
-		drop_beside(a);
-		err = ask_ends(a);
+	drop_beside(a);
+	return ask_ends(a);
+}
+
+/* What capture_ksyms_prepare() opened. A program has room for one batch. */
+static struct {
+	bool done, shown;
+	int err;		/* of ksym_bpf_open(); 0: kb is open */
+	struct ksym_bpf kb;
+	pthread_mutex_t lock;	/* guards kb */
+} early = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void capture_ksyms_prepare(void)
+{
+	early.shown = addresses_shown();
+	capture_kallsyms_keep();
+	early.err = early.shown ? ksym_bpf_open(&early.kb) : -EPERM;
+	early.done = true;
+}
+
+static int ask_all(struct asking *a, const uint64_t *addrs, size_t n)
+{
+	struct ksym_bpf kb;
+	int err;
+
+	if (early.done && !early.err) {
+		pthread_mutex_lock(&early.lock);
+		err = ask_with(a, &early.kb, addrs, n);
+		pthread_mutex_unlock(&early.lock);
+		return err;
 	}
-	ksym_bpf_close(&a->kb);
+	err = early.done ? early.err : ksym_bpf_open(&kb);
+	if (err)
+		return err;
+	err = ask_with(a, &kb, addrs, n);
+	ksym_bpf_close(&kb);
 	return err;
 }
 
@@ -268,7 +301,7 @@ int capture_ksyms(const uint64_t *addrs, size_t n, struct strbuf *out)
 	struct asking a = { .text = STRBUF_INIT };
 	int err;
 
-	if (n > ASK_MAX || !addresses_shown()) {
+	if (n > ASK_MAX || !(early.done ? early.shown : addresses_shown())) {
 		pr_verbose("reading kernel symbols from /proc/kallsyms: %s", n > ASK_MAX ?
 			   "too many addresses for single lookups" : "it seems to hide addresses");
 		return capture_kallsyms(addrs, n, out);

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/xalloc.h"
 
 struct capture_thread {
@@ -55,7 +56,7 @@ static void *run(void *arg)
 struct capture_thread *capture_thread_new(int *err)
 {
 	struct capture_thread *ct = xcalloc(1, sizeof(*ct));
-	sigset_t all, old;
+	sigset_t old;
 
 	ct->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (ct->fd < 0) {
@@ -66,8 +67,7 @@ struct capture_thread *capture_thread_new(int *err)
 	pthread_mutex_init(&ct->lock, NULL);
 	pthread_cond_init(&ct->change, NULL);
 	/* Signals must reach the recorder's main thread. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	signals_block_all(&old);
 	*err = -pthread_create(&ct->thread, NULL, run, ct);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (!*err)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "addr.h"
+#include "base/signals.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "code/x86_insn.h"
@@ -217,10 +218,9 @@ void jitlook_free(struct jitlook *jl)
 /* Signals must reach the recorder's main thread. */
 static void start(struct jitlook *jl)
 {
-	sigset_t all, old;
+	sigset_t old;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	signals_block_all(&old);
 	jl->up = !pthread_create(&jl->thread, NULL, run, jl);
 	jl->failed = !jl->up;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

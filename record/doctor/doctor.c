@@ -439,6 +439,7 @@ void doctor_examine(struct doctor *d)
 	check_files(d);
 	check_map_files(d);
 	check_cgroups(d);
+	doctor_sandbox(add(d, "sandbox", VERDICT_OK));
 	doctor_container_names(add(d, "container names", VERDICT_OK));
 }
 

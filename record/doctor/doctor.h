@@ -47,6 +47,9 @@ void doctor_fini(struct doctor *d);
 /* Do all running containers have names, and if not, why (containers_why())? */
 void doctor_container_names(struct check *c);
 
+/* What a recorder gives up here. */
+void doctor_sandbox(struct check *c);
+
 /* 0: -a and -G work; 1: something works, but not both; 2: nothing works. */
 int doctor_status(const struct doctor *d);
 

@@ -34,6 +34,7 @@ struct record_opts {
 	bool all_cpus;			/* -a */
 	bool include_self;		/* sample the recorder, too */
 	bool no_inherit;
+	bool no_sandbox;		/* keep all rights */
 	bool dry_run;			/* check everything that can be checked, then exit */
 	uint64_t realtime;		/* SCHED_FIFO priority of the recorder; 0 = none */
 	const char *proc;		/* --proc; NULL = /proc */

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/signals.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 
@@ -101,15 +102,14 @@ static bool start_helper(struct maskers *m, struct masker *h)
 struct maskers *maskers_new(unsigned int helpers)
 {
 	struct maskers *m = xcalloc(1, sizeof(*m));
-	sigset_t all, old;
+	sigset_t old;
 
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->work, NULL);
 	pthread_cond_init(&m->idle, NULL);
 	m->own = mask_ctx_new(false);
 	/* The recorder's signals are for the thread that handles them. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
+	signals_block_all(&old);
 	while (m->n < MIN(helpers, (unsigned int)HELPERS_MAX) && start_helper(m, &m->helper[m->n]))
 		m->n++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

@@ -227,6 +227,8 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		  OPT_CALL, o, record_take_realtime, .more = NULL },
 		{ "proc", 0, "DIR", "find /proc of the recorded host here (default: /proc)",
 		  OPT_STR, &o->proc, .value = OPT_VALUE_FOLDER, .more = "See FROM A CONTAINER." },
+		OPT_COMMON_NO_SANDBOX(&o->no_sandbox, "By default nsprof keeps only the rights and system calls that recording takes. "
+			"The command keeps all of its own. nsprof-doctor(1) says what is in force."),
 		{ "dry-run", 0, NULL, "check the command line and the target, record nothing",
 		  OPT_FLAG, &o->dry_run, .more = NULL },
 		OPT_COMMON_QUIET(&c->quiet), OPT_COMMON_VERBOSE(&c->verbose),

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@
 #include "procs/proctab.h"
 #include "run/cgroup_coverage.h"
 #include "run/child.h"
+#include "run/confine.h"
 #include "run/control.h"
 #include "run/loop.h"
 #include "run/output.h"
@@ -174,6 +176,7 @@ static int prepare(struct session *s)
 	if (err)
 		return err;
 	s->stopper.quiet = log_verbosity() < 0;
+	s->stopper.confined = !o->no_sandbox;
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
@@ -299,19 +302,70 @@ static bool has_room(void *ctx)
 	return drain_has_room(ctx);
 }
 
+struct writer_start {
+	struct session *s;
+	const struct confine *confine;	/* NULL: rights are kept */
+	int err;
+};
+
+static void *start_writer(void *arg)
+{
+	struct writer_start *ws = arg;
+	struct session *s = ws->s;
+
+	if (ws->confine)
+		confine_rights(ws->confine);
+	s->w = s->o->overwrite ? rec_writer_new_memory(&ws->err) : rec_writer_new(s->out.fd, &ws->err);
+	return NULL;
+}
+
+/*
+ * The writer's thread must not have our rights, and inherits them from the thread that starts it.
+ * If it cannot start, we still need ours, to put back the file that was there.
+ */
+static int confined_writer(struct session *s, struct confine *confine)
+{
+	struct writer_start ws = { s, confine, 0 };
+	pthread_t t;
+
+	confine_prepare(confine);
+	if (pthread_create(&t, NULL, start_writer, &ws))
+		return -EAGAIN;
+	pthread_join(t, NULL);
+	if (!s->w)
+		return ws.err;
+	confine_rights(confine);
+	stopper_settle(&s->stopper);
+	confine_calls(confine);
+	return 0;
+}
+
+static int make_writer(struct session *s)
+{
+	struct confine confine = {
+		.late_events = !target_is_tasks(&s->target),
+		.kernel = !s->ev.sel.exclude_kernel,
+		.rotates = spool_switches(s->o),
+		.output = s->out.name,
+		.child = s->child.pid,
+	};
+	struct writer_start ws = { s, NULL, 0 };
+
+	if (!s->o->no_sandbox)
+		return confined_writer(s, &confine);
+	pr_warn("--no-sandbox: the recorder keeps all of its rights");
+	start_writer(&ws);
+	return s->w ? 0 : ws.err;
+}
+
 /* The output file and everything that writes to it. */
 static int open_writer(struct session *s)
 {
-	int err;
+	int err = s->o->overwrite ? 0 : output_open(&s->out);
 
-	if (s->o->overwrite) {
-		s->w = rec_writer_new_memory(&err);
-	} else {
-		err = output_open(&s->out);
-		if (err)
-			return err;
-		s->w = rec_writer_new(s->out.fd, &err);
-	}
+	if (err)
+		return err;
+	err = make_writer(s);
 	if (!s->w) {
 		if (err == -EAGAIN)
 			pr_err("cannot start the writer thread: %s; raise the limits of processes (ulimit -u) or memory (ulimit -v)",

@@ -8,8 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "base/util.h"
 #include "host/clock.h"
+#include "host/sandbox.h"
 
 /*
  * ns. Two signals within this time count as one: a terminal sends Ctrl-C to its whole job, and the
@@ -28,13 +30,9 @@ static void say(const char *text)
 /* Must not wait for a lock, which the hanging thread may hold. */
 static void end_now(int signo)
 {
-	sigset_t one;
-
 	say("nsprof record: ended by the second signal; what was written until then can be read\n");
 	signal(signo, SIG_DFL);
-	sigemptyset(&one);
-	sigaddset(&one, signo);
-	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	signals_unblock(signo);
 	kill(getpid(), signo);
 }
 
@@ -62,6 +60,10 @@ static void *run(void *arg)
 	uint64_t first = 0;
 	ssize_t n;
 
+	/* This thread starts before the main one gives up its own, and so inherits all of them. */
+	if (s->confined)
+		sandbox_keep(0);
+	sem_post(&s->ready);
 	for (;;) {
 		int signo = wait_for(s, first);
 
@@ -88,6 +90,7 @@ void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest)
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->fd < 0)
 		return;
+	sem_init(&s->ready, 0, 0);
 	sigemptyset(&s->signals);
 	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
 		if (sigismember(signals, ends[i]) == 1)
@@ -95,6 +98,12 @@ void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest)
 	s->up = s->last && !pthread_create(&s->thread, NULL, run, s);
 	for (size_t i = 0; i < ARRAY_SIZE(ends) && s->up; i++)
 		sigdelset(rest, ends[i]);
+}
+
+void stopper_settle(struct stopper *s)
+{
+	while (s->up && sem_wait(&s->ready) && errno == EINTR)
+		;
 }
 
 int stopper_signo(struct stopper *s)

@@ -7,6 +7,7 @@
 #define NSPROF_STOPPER_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -18,6 +19,8 @@ struct stopper {
 	int last;		/* one of @signals; 0 = there is none */
 	_Atomic bool over;	/* the next signal ends the thread */
 	bool up;
+	bool confined;		/* the thread gives up its rights, since it needs none */
+	sem_t ready;		/* posted when it has */
 	bool quiet;		/* no message when ending takes long */
 };
 
@@ -28,6 +31,8 @@ struct stopper {
  * stay blocked. If no thread can be started, *@rest has all of them.
  */
 void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest);
+/* Waits until the thread has given up its rights, if it should. */
+void stopper_settle(struct stopper *s);
 /* The signal that came first, 0 = none yet. Clears @fd. */
 int stopper_signo(struct stopper *s);
 /* Ends the thread. Later signals stay pending. */

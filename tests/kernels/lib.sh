@@ -19,7 +19,7 @@ SUITES="bullseye bookworm trixie sid"
 # kmod loads modules; the tests or nsprof need the rest.
 GUEST_PACKAGES="kmod busybox-static runc jq linux-perf strace procps util-linux iproute2 bc python3 perl binutils gcc
 	libc6-dev g++ make musl-tools xz-utils zstd elfutils nodejs llvm man-db libelf1 libdw1 libunwind8 libzstd1 libisal2
-	libjansson4 libcapstone4 libcmocka0"
+	libjansson4 libseccomp2 libcapstone4 libcmocka0"
 
 stop() { echo "check-kernels: $*" >&2; exit 1; }
 say() { echo "check-kernels: $*" >&2; }

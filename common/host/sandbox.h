@@ -1,0 +1,105 @@
+/*
+ * Giving up rights. Four layers, each of which holds alone: capabilities, no_new_privs (prctl(2)),
+ * a filter of system calls (seccomp(2)), and Landlock (landlock(7)). None can be taken back.
+ *
+ * Capabilities and Landlock belong to a thread, and threads inherit them: give them up before
+ * others start. The filter and no_new_privs can cover all threads.
+ */
+#ifndef NSPROF_SANDBOX_H
+#define NSPROF_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strbuf.h"
+
+/* ---- capabilities (sandbox_caps.c) ---- */
+
+/* Bits of sets of capabilities: include/uapi/linux/capability.h, unchanging numbers. */
+#define SANDBOX_DAC_OVERRIDE (1ull << 1)
+#define SANDBOX_DAC_READ_SEARCH (1ull << 2)
+#define SANDBOX_KILL (1ull << 5)
+#define SANDBOX_SYS_PTRACE (1ull << 19)
+#define SANDBOX_SYS_ADMIN (1ull << 21)
+#define SANDBOX_PERFMON (1ull << 38)		/* Linux 5.8 */
+#define SANDBOX_CHECKPOINT_RESTORE (1ull << 40)	/* Linux 5.9 */
+
+/* The set of capabilities that this thread may use; 0 if it cannot be read. */
+uint64_t sandbox_permitted(void);
+/*
+ * The result of @try with only @caps effective in this thread. What is effective now is so again
+ * afterwards.
+ */
+int sandbox_try_with(uint64_t caps, int (*try)(void *ctx), void *ctx);
+/*
+ * This thread keeps those of @caps that it has, and no program that it may start gets more: the
+ * bounding, inheritable and ambient sets shrink as well, and no_new_privs is set. 0 or negative
+ * errno.
+ */
+int sandbox_keep(uint64_t caps);
+/*
+ * From now on, files are opened, made and removed as user @uid (setfsuid(2)). Capabilities stay.
+ * This takes effect only for root; signals and /proc know the process under the same user as
+ * before. 0 or negative errno.
+ */
+int sandbox_file_user(uint32_t uid);
+/* A user that owns nothing: no distribution or user namespace hands out the last numbers. */
+#define SANDBOX_NOBODY 0x7ffffffeu
+
+/* Appends "perfmon,sys_ptrace", or "none". */
+void sandbox_cap_names(uint64_t caps, struct strbuf *out);
+
+/* ---- system calls (sandbox_calls.c, sandbox_filter.c) ---- */
+
+/* One way to make a call that is allowed. */
+struct sandbox_call {
+	int nr;			/* SYS_read */
+	int arg;		/* which argument is looked at, from 1 on; 0: none is */
+	uint64_t mask, value;	/* allowed if (argument & mask) == value */
+};
+
+/*
+ * What every confined program needs for memory, threads, time and what it has open: @n entries.
+ * Threads may be started, processes may not. No memory becomes executable.
+ */
+const struct sandbox_call *sandbox_basic_calls(size_t *n);
+/* Opening files for reading, and looking at folders and links: @n entries. */
+const struct sandbox_call *sandbox_reading_calls(size_t *n);
+
+struct sandbox_calls {
+	const struct sandbox_call *v;
+	size_t n;
+};
+
+/*
+ * From now on, all threads of this process may only make calls of the @nlists @lists. Another call
+ * fails with EPERM, and a message names it once. It ends the process if its thread blocks SIGSYS
+ * (signals_block_all() does not). Sets no_new_privs for all threads. 0 or negative errno; -ENOSYS:
+ * the kernel has no filters; -EOPNOTSUPP: this build has none, because a sanitizer needs calls of
+ * its own.
+ */
+int sandbox_filter(const struct sandbox_calls *lists, size_t nlists);
+
+/* ---- Landlock (sandbox_landlock.c) ---- */
+
+/* The kernel's version of Landlock; 0: it has none, or it is off. */
+int sandbox_landlock_version(void);
+/*
+ * This thread cannot reach any path by name any more, connect or bind TCP sockets, or look into
+ * processes outside. What it has open stays usable. Needs no_new_privs. 0 or negative errno;
+ * -EOPNOTSUPP: no Landlock.
+ */
+int sandbox_no_paths(void);
+
+/* ---- what is in force ---- */
+
+struct sandbox_state {
+	uint64_t caps;		/* permitted */
+	bool no_new_privs, filter;
+};
+
+/* Fills it in for this thread, as the kernel says. */
+void sandbox_state(struct sandbox_state *st);
+
+#endif
