@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/outplace.h"
 #include "base/util.h"
 #include "base/write_behind.h"
 #include "base/xalloc.h"
@@ -23,9 +23,8 @@ struct outfile {
 	FILE *text;	/* put in front of f, or NULL; borrowed from behind */
 	struct write_behind *behind;	/* owned, or NULL */
 	char *name;	/* as the user gave it, for messages */
-	/* where the file goes, symbolic links resolved; NULL when written in place */
-	char *path;
-	char *tmp;	/* the file being written; NULL when written in place */
+	struct outplace at;
+	char *tmp;	/* the file being written, beside its place; NULL when written in place */
 };
 
 int outfile_descriptor(const char *path)
@@ -49,8 +48,8 @@ int outfile_descriptor(const char *path)
 
 bool outfile_is_terminal(const char *path)
 {
-	struct stat st;
-	bool is;
+	struct outplace at;
+	bool is = false;
 	int fd;
 
 	if (!path || !strcmp(path, "-"))
@@ -58,12 +57,12 @@ bool outfile_is_terminal(const char *path)
 	fd = outfile_descriptor(path);
 	if (fd >= 0)
 		return isatty(fd);
-	if (stat(path, &st) || !S_ISCHR(st.st_mode))
-		return false;
-	fd = open(path, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-	is = fd >= 0 && isatty(fd);
-	if (fd >= 0)
+	fd = outplace_find(&at, path) || !at.exists || !S_ISCHR(at.st.st_mode) ? -1 : outplace_open(&at, O_WRONLY | O_NONBLOCK);
+	if (fd >= 0) {
+		is = isatty(fd);
 		close(fd);
+	}
+	outplace_fini(&at);
 	return is;
 }
 
@@ -75,39 +74,31 @@ bool outfile_check_terminal(const char *path, const char *option, const char *wh
 	return false;
 }
 
-/* Devices, pipes and files in /proc cannot be replaced. A file in /dev/shm is an ordinary file. */
-static bool write_in_place(const char *path, const struct stat *st)
-{
-	return !S_ISREG(st->st_mode) || !strncmp(path, "/proc/", 6);
-}
-
 /*
- * Creates a file beside @path. The pid tells processes apart, the number avoids leftovers of killed
- * processes.
+ * Creates a file beside the place. The pid tells processes apart, the number avoids leftovers of
+ * killed processes.
  */
-static int open_beside(const char *path, char **tmp)
+static int open_beside(const struct outplace *at, char **tmp)
 {
-	int n, fd;
+	int n, fd = -EEXIST;
 
-	for (n = 0; n < 100; n++) {
-		*tmp = xasprintf("%s.%d-%d.tmp", path, (int)getpid(), n);
-		fd = open(*tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0)
-			return fd;
+	for (n = 0; n < 100 && fd == -EEXIST; n++) {
+		free(*tmp);
+		*tmp = xasprintf("%s.%d-%d.tmp", at->name, (int)getpid(), n);
+		fd = outplace_create(at, *tmp, outplace_mode());
+	}
+	if (fd < 0) {
 		free(*tmp);
 		*tmp = NULL;
-		if (errno != EEXIST)
-			return -errno;
 	}
-	return -EEXIST;
+	return fd;
 }
 
-/* Returns an owned fd and sets o->path and o->tmp where they apply, or returns a negative errno. */
+/* Returns an owned fd and sets o->at and o->tmp where they apply, or returns a negative errno. */
 static int open_target(struct outfile *o)
 {
-	struct stat st;
-	char *real;
-	int fd = outfile_descriptor(o->name);
+	const struct stat *st = &o->at.st;
+	int fd = outfile_descriptor(o->name), err;
 
 	/*
 	 * The descriptor's owner may write before and after us: a duplicate shares the file
@@ -117,39 +108,36 @@ static int open_target(struct outfile *o)
 		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		return fd < 0 ? -errno : fd;
 	}
-	if (stat(o->name, &st) < 0) {
-		/* With an empty name a temporary file could be created, but never renamed. */
-		if (errno != ENOENT || !*o->name)
-			return -errno;
-		o->path = xstrdup(o->name);
-		return open_beside(o->path, &o->tmp);
-	}
-	if (S_ISDIR(st.st_mode))
+	err = outplace_find(&o->at, o->name);
+	if (err)
+		return err;
+	if (!o->at.exists)
+		return open_beside(&o->at, &o->tmp);
+	if (S_ISDIR(st->st_mode))
 		return -EISDIR;
-	if (write_in_place(o->name, &st)) {
-		fd = open(o->name, O_WRONLY | O_CLOEXEC);
-		return fd < 0 ? -errno : fd;
-	}
-	/* Do not replace a write-protected file just because its folder allows it. */
-	if (access(o->name, W_OK) < 0)
+	/* Devices, pipes and files in /proc cannot be replaced. */
+	if (!S_ISREG(st->st_mode) || o->at.proc)
+		return outplace_open(&o->at, O_WRONLY);
+	err = outplace_may_replace(&o->at, o->at.name);
+	if (err)
+		return err;
+	/* Do not replace a write-protected file just because its directory allows it. */
+	if (faccessat(o->at.dir, o->at.name, W_OK, AT_EACCESS) < 0)
 		return -errno;
-	real = realpath(o->name, NULL);
-	if (!real)
-		return -errno;
-	o->path = real;
-	fd = open_beside(o->path, &o->tmp);
+	fd = open_beside(&o->at, &o->tmp);
 	/*
 	 * Keep the mode of the replaced file. Without the right to do so, the default mode stays.
+	 * What root writes into a file of somebody else is not for everybody who could read that.
 	 */
-	if (fd >= 0 && fchmod(fd, st.st_mode & 0777) < 0)
+	if (fd >= 0 && (geteuid() || st->st_uid == geteuid()) && fchmod(fd, st->st_mode & 0777) < 0)
 		pr_verbose("cannot keep the mode of '%s': %s", o->name, strerror(errno));
 	return fd;
 }
 
 static void release(struct outfile *o)
 {
+	outplace_fini(&o->at);
 	free(o->name);
-	free(o->path);
 	free(o->tmp);
 	free(o);
 }
@@ -159,6 +147,7 @@ struct outfile *outfile_open(const char *path)
 	struct outfile *o = xcalloc(1, sizeof(*o));
 	int fd;
 
+	o->at = (struct outplace)OUTPLACE_INIT;
 	if (!path || !strcmp(path, "-")) {
 		o->f = stdout;
 		o->name = xstrdup("standard output");
@@ -172,7 +161,7 @@ struct outfile *outfile_open(const char *path)
 			return o;
 		fd = -errno;
 	}
-	pr_err("cannot write '%s': %s", path, strerror(-fd));
+	pr_err("cannot write '%s': %s", path, outplace_error(&o->at, fd));
 	release(o);
 	return NULL;
 }
@@ -220,11 +209,11 @@ int outfile_close(struct outfile *o)
 {
 	int err = finish_stream(o);
 
-	if (!err && o->tmp && rename(o->tmp, o->path) < 0)
+	if (!err && o->tmp && renameat(o->at.dir, o->tmp, o->at.dir, o->at.name) < 0)
 		err = -errno;
 	if (err) {
 		if (o->tmp)
-			unlink(o->tmp);
+			unlinkat(o->at.dir, o->tmp, 0);
 		pr_err("cannot write '%s': %s", o->name, strerror(-err));
 	}
 	release(o);
@@ -238,6 +227,6 @@ void outfile_abort(struct outfile *o)
 	if (o->f != stdout)
 		fclose(o->f);
 	if (o->tmp)
-		unlink(o->tmp);
+		unlinkat(o->at.dir, o->tmp, 0);
 	release(o);
 }

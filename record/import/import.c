@@ -217,6 +217,11 @@ static int begin(struct import *im, uint64_t first)
 		output_undo(&im->out);
 		return err;
 	}
+	err = output_commit(&im->out);
+	if (err) {
+		output_undo(&im->out);
+		return err;
+	}
 	rec_writer_patient(im->w);
 	a = first_event(im);
 	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/outplace.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 
@@ -48,13 +49,23 @@ static int parse_fd(const char *text, int *fd)
  */
 static int open_fifo(const char *path, int *fd)
 {
-	int err;
+	struct outplace at;
+	int err = outplace_find(&at, path);
 
-	*fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (*fd >= 0)
-		return 0;
-	err = -errno;
-	pr_err("--control: cannot open '%s': %s%s", path, strerror(-err), err == -ENOENT ? "; create it with mkfifo" : "");
+	if (!err && !at.exists)
+		err = -ENOENT;
+	if (err || S_ISFIFO(at.st.st_mode)) {
+		*fd = err ? err : outplace_open(&at, O_RDWR | O_NONBLOCK);
+		err = *fd < 0 ? *fd : 0;
+		if (err)
+			pr_err("--control: cannot open '%s': %s%s", path, outplace_error(&at, err), err == -ENOENT ? "; create it with mkfifo" : "");
+	} else {
+		pr_err("--control: '%s' is not a FIFO; create one with mkfifo", path);
+		err = -ENOTSUP;
+	}
+	outplace_fini(&at);
+	if (err)
+		*fd = -1;
 	return err;
 }
 

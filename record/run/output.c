@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +14,74 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-static int complain(const char *name, int err)
+#define MODE 0600
+/* A name may be left over from a process that was killed and had our number. */
+#define TEMP_TRIES 100
+
+static int complain(const char *name, const char *why)
 {
-	pr_err("cannot write '%s': %s; choose another file with -o", name, strerror(-err));
+	pr_err("cannot write '%s': %s; choose another file with -o", name, why);
+	return -EIO;
+}
+
+static int complain_errno(const char *name, int err)
+{
+	complain(name, strerror(-err));
+	return err;
+}
+
+static int complain_place(const struct outplace *at, const char *name, int err)
+{
+	complain(name, outplace_error(at, err));
+	return err;
+}
+
+/* The name that the previous recording gets. Owned. */
+static char *old_name(const char *name)
+{
+	return xasprintf("%s.old", name);
+}
+
+/* A file that exists will be renamed, over an older one of that name. */
+static int check_old(struct outplace *at)
+{
+	char *old = old_name(at->name);
+	int err = outplace_may_replace(at, at->name);
+
+	if (!err && at->st.st_size)
+		err = outplace_may_replace(at, old);
+	free(old);
+	return err;
+}
+
+static int check_place(struct output *out)
+{
+	struct outplace *at = &out->at;
+	int err = outplace_find(at, out->name);
+
+	if (err)
+		return err;
+	if (at->exists) {
+		if (S_ISDIR(at->st.st_mode))
+			return -EISDIR;
+		if (faccessat(at->dir, at->name, W_OK, AT_EACCESS))
+			return -errno;
+		/* A device or a pipe is written in place; a file may have to be renamed. */
+		if (!S_ISREG(at->st.st_mode))
+			return outplace_may_write(at);
+		err = check_old(at);
+	}
+	if (!err && faccessat(at->dir, ".", W_OK | X_OK, AT_EACCESS))
+		err = -errno;
 	return err;
 }
 
 int output_check(struct output *out, const char *path)
 {
 	struct stat st;
-	char *copy;
-	int err = 0;
+	int err;
 
-	*out = (struct output){ .fd = -1 };
+	*out = (struct output){ .fd = -1, .at = OUTPLACE_INIT };
 	out->name = path ? path : OUTPUT_DEFAULT;
 	if (!path && !fstat(STDOUT_FILENO, &st) && S_ISFIFO(st.st_mode))
 		out->name = "-";
@@ -42,21 +96,9 @@ int output_check(struct output *out, const char *path)
 		return -EINVAL;
 	}
 	if (outfile_descriptor(out->name) >= 0)
-		return fcntl(outfile_descriptor(out->name), F_GETFD) < 0 ? complain(out->name, -errno) : 0;
-	if (!stat(out->name, &st)) {
-		if (S_ISDIR(st.st_mode))
-			return complain(out->name, -EISDIR);
-		/* A device or a pipe is written in place; a file may have to be renamed. */
-		if (access(out->name, W_OK))
-			return complain(out->name, -errno);
-		if (!S_ISREG(st.st_mode))
-			return 0;
-	}
-	copy = xstrdup(out->name);
-	if (access(dirname(copy), W_OK | X_OK))
-		err = -errno;
-	free(copy);
-	return err ? complain(out->name, err) : 0;
+		return fcntl(outfile_descriptor(out->name), F_GETFD) < 0 ? complain_errno(out->name, -errno) : 0;
+	err = check_place(out);
+	return err ? complain_place(&out->at, out->name, err) : 0;
 }
 
 /* Pause between two tries to find a reader. */
@@ -65,13 +107,12 @@ int output_check(struct output *out, const char *path)
 int output_meet(struct output *out, const sigset_t *signals, int *signo)
 {
 	const struct timespec pause = { 0, MEET_NS };
-	struct stat st;
 	bool told = false;
 
-	if (!strcmp(out->name, "-") || outfile_descriptor(out->name) >= 0 || stat(out->name, &st) || !S_ISFIFO(st.st_mode))
+	if (out->at.dir < 0 || !out->at.exists || !S_ISFIFO(out->at.st.st_mode))
 		return 0;
 	/* open(2) would wait as well, but the signals that should end the wait are blocked. */
-	while ((out->fd = open(out->name, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO) {
+	while ((out->fd = outplace_open(&out->at, O_WRONLY | O_NONBLOCK)) == -ENXIO) {
 		int sig;
 
 		if (!told)
@@ -79,21 +120,43 @@ int output_meet(struct output *out, const sigset_t *signals, int *signo)
 		told = true;
 		sig = sigtimedwait(signals, NULL, &pause);
 		if (sig > 0 && sig != SIGCHLD && sig != SIGUSR2) {
+			out->fd = -1;
 			*signo = sig;
 			return -EINTR;
 		}
 	}
-	if (out->fd < 0)
-		return complain(out->name, -errno);
+	if (out->fd < 0) {
+		int err = complain_place(&out->at, out->name, out->fd);
+
+		out->fd = -1;
+		return err;
+	}
 	fcntl(out->fd, F_SETFL, O_WRONLY);
 	out->met = true;
 	return 0;
 }
 
+/* It has a temporary name until output_commit(), so that a failed start leaves what is there. */
+static int open_new(struct output *out)
+{
+	int fd = -EEXIST;
+
+	for (unsigned int i = 0; i < TEMP_TRIES && fd == -EEXIST; i++) {
+		free(out->temp);
+		out->temp = xasprintf("%s.%d-%u.tmp", out->at.name, (int)getpid(), i);
+		fd = outplace_create(&out->at, out->temp, MODE);
+	}
+	if (fd < 0) {
+		free(out->temp);
+		out->temp = NULL;
+	}
+	return fd;
+}
+
 int output_open(struct output *out)
 {
-	struct stat st;
-	int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
+	struct outplace *at = &out->at;
+	int err;
 
 	if (!strcmp(out->name, "-")) {
 		out->fd = STDOUT_FILENO;
@@ -104,54 +167,66 @@ int output_open(struct output *out)
 	/* Somebody else opened it and may have written to it: neither rename nor truncate it. */
 	if (outfile_descriptor(out->name) >= 0) {
 		out->fd = fcntl(outfile_descriptor(out->name), F_DUPFD_CLOEXEC, 0);
-		return out->fd < 0 ? complain(out->name, -errno) : 0;
+		return out->fd < 0 ? complain_errno(out->name, -errno) : 0;
 	}
-	if (!stat(out->name, &st) && S_ISREG(st.st_mode) && st.st_size) {
-		/*
-		 * A link keeps leading to the newest recording; the old one is next to the link's
-		 * target.
-		 */
-		char *real = realpath(out->name, NULL);
-		char *old = xasprintf("%s.old", real ? real : out->name);
-		int err = rename(real ? real : out->name, old) ? -errno : 0;
-
-		if (err)
-			pr_err("cannot rename '%s' to '%s': %s", out->name, old, strerror(-err));
-		if (err) {
-			free(real);
-			free(old);
-			return err;
-		}
-		out->path = real ? real : xstrdup(out->name);
-		out->old = old;
-	}
-	out->fd = open(out->name, flags, 0600);
-	if (out->fd < 0) {
-		int err = complain(out->name, -errno);
-
-		output_undo(out);
-		return err;
+	at->exists = !fstatat(at->dir, at->name, &at->st, at->magic ? 0 : AT_SYMLINK_NOFOLLOW);
+	err = at->exists && S_ISREG(at->st.st_mode) ? check_old(at) : 0;
+	if (!err)
+		out->fd = at->exists && (!S_ISREG(at->st.st_mode) || at->proc) ? outplace_open(at, O_WRONLY) : open_new(out);
+	if (err || out->fd < 0) {
+		err = err ? err : out->fd;
+		out->fd = -1;
+		return complain_place(at, out->name, err);
 	}
 	return 0;
 }
 
-static void forget_old(struct output *out)
+/* An empty file is no recording. */
+static int put_aside(struct output *out)
 {
-	free(out->path);
-	free(out->old);
-	out->path = out->old = NULL;
+	struct outplace *at = &out->at;
+	char *old;
+	struct stat st;
+	int err;
+
+	if (fstatat(at->dir, at->name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	err = outplace_may_replace(at, at->name);
+	if (err || !st.st_size)
+		return err ? err : unlinkat(at->dir, at->name, 0) ? -errno : 0;
+	old = old_name(at->name);
+	err = outplace_may_replace(at, old);
+	if (!err && renameat(at->dir, at->name, at->dir, old))
+		err = -errno;
+	if (err)
+		pr_err("cannot rename '%s' to '%s.old': %s", out->name, at->path, outplace_error(at, err));
+	free(old);
+	return err;
+}
+
+int output_commit(struct output *out)
+{
+	int err;
+
+	if (!out->temp)
+		return 0;
+	err = put_aside(out);
+	if (err)
+		return err;
+	err = outplace_rename_new(&out->at, out->temp, out->at.name);
+	if (err)
+		return complain_place(&out->at, out->name, err);
+	free(out->temp);
+	out->temp = NULL;
+	return 0;
 }
 
 void output_undo(struct output *out)
 {
-	struct stat st;
-	bool file = out->fd >= 0 && !fstat(out->fd, &st) && S_ISREG(st.st_mode) && !st.st_size;
-
-	/* Standard output is never ours to remove. */
-	if (file && out->fd != STDOUT_FILENO && outfile_descriptor(out->name) < 0 && !out->old)
-		unlink(out->name);
-	if (out->old && (file || out->fd < 0) && rename(out->old, out->path))
-		pr_warn("cannot rename '%s' back to '%s': %s", out->old, out->path, strerror(errno));
+	if (out->temp)
+		unlinkat(out->at.dir, out->temp, 0);
+	free(out->temp);
+	out->temp = NULL;
 	output_close(out);
 }
 
@@ -186,7 +261,6 @@ int output_close(struct output *out)
 	if (out->fd >= 0 && out->fd != STDOUT_FILENO && close(out->fd))
 		err = -errno;
 	out->fd = -1;
-	forget_old(out);
 	return err;
 }
 
@@ -194,12 +268,10 @@ int output_close(struct output *out)
 
 int output_check_many(const struct output *out, const char *option)
 {
-	struct stat st;
-
 	if (!strcmp(out->name, "-"))
 		pr_err("%s writes more than one file, but standard output takes only one: use -o FILE",
 		       option);
-	else if (outfile_descriptor(out->name) >= 0 || (!stat(out->name, &st) && !S_ISREG(st.st_mode)))
+	else if (outfile_descriptor(out->name) >= 0 || (out->at.exists && !S_ISREG(out->at.st.st_mode)))
 		pr_err("%s writes more than one file, but '%s' is not a regular file: use -o FILE", option,
 		       out->name);
 	else
@@ -228,87 +300,89 @@ static char *stamped(const char *path, unsigned int later)
 /* For two ends in the same hundredth of a second, or a clock set back: no file is overwritten. */
 #define STAMP_TRIES 100
 
-/* rename(2) that never replaces a file. If the file system cannot do that, a race remains. */
-static int rename_new(const char *from, const char *to)
+/* The path of @name, a file beside FILE. Owned. */
+static char *beside(const struct output *out, const char *name)
 {
-	struct stat st;
+	const char *slash = strrchr(out->at.path, '/');
 
-	if (!renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE))
-		return 0;
-	if (errno != EINVAL && errno != ENOSYS)
-		return -errno;
-	if (!lstat(to, &st))
-		return -EEXIST;
-	return rename(from, to) ? -errno : 0;
+	return xasprintf("%.*s%s", slash ? (int)(slash + 1 - out->at.path) : 0, out->at.path, name);
 }
 
-/* Takes ownership of @name. */
+/* Takes ownership of @name, a file beside FILE. Returns its path. */
 static const char *made(struct output *out, char *name)
 {
 	XGROW(out->made, out->nmade, out->made_cap);
-	return out->made[out->nmade++] = name;
-}
-
-/*
- * The path of FILE. If FILE is a link: of its target, so that the link leads to what is written.
- * Owned.
- */
-static char *behind_link(const struct output *out)
-{
-	struct stat st;
-	char *real = NULL;
-
-	if (!lstat(out->name, &st) && S_ISLNK(st.st_mode))
-		real = realpath(out->name, NULL);
-	return real ? real : xstrdup(out->name);
+	out->made[out->nmade] = beside(out, name);
+	free(name);
+	return out->made[out->nmade++];
 }
 
 const char *output_stamp(struct output *out)
 {
-	char *from = behind_link(out), *to = NULL;
-	int err = -EEXIST;
+	int err = outplace_stays(&out->at);
+	char *to = stamped(out->at.name, 0);
 
-	for (unsigned int i = 0; i < STAMP_TRIES && err == -EEXIST; i++) {
+	if (!err)
+		err = outplace_rename_new(&out->at, out->at.name, to);
+	for (unsigned int i = 1; i < STAMP_TRIES && err == -EEXIST; i++) {
 		free(to);
-		to = stamped(from, i);
-		err = rename_new(from, to);
+		to = stamped(out->at.name, i);
+		err = outplace_rename_new(&out->at, out->at.name, to);
 	}
 	if (err) {
-		pr_err("cannot rename '%s' to '%s': %s", from, to, strerror(-err));
+		char *path = beside(out, to);
+
+		pr_err("cannot rename '%s' to '%s': %s", out->at.path, path, strerror(-err));
+		free(path);
 		free(to);
-		to = NULL;
+		return NULL;
 	}
-	free(from);
-	return to ? made(out, to) : NULL;
+	return made(out, to);
 }
 
 int output_open_stamped(struct output *out, const char **name)
 {
-	char *base = behind_link(out), *path = NULL;
-	int fd = -1;
+	int err = outplace_stays(&out->at), fd;
+	char *file = stamped(out->at.name, 0);
 
-	errno = EEXIST;
-	for (unsigned int i = 0; i < STAMP_TRIES && fd < 0 && errno == EEXIST; i++) {
-		free(path);
-		path = stamped(base, i);
-		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600);
+	fd = err ? err : outplace_create(&out->at, file, MODE);
+	for (unsigned int i = 1; i < STAMP_TRIES && fd == -EEXIST; i++) {
+		free(file);
+		file = stamped(out->at.name, i);
+		fd = outplace_create(&out->at, file, MODE);
 	}
 	if (fd < 0) {
-		fd = complain(path, -errno);
+		char *path = beside(out, file);
+
+		complain_errno(path, fd);
 		free(path);
+		free(file);
 	} else {
-		*name = made(out, path);
+		*name = made(out, file);
 	}
-	free(base);
 	return fd;
+}
+
+/* The latest part of the path is the name. */
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void output_remove(const struct output *out, const char *path)
+{
+	if (unlinkat(out->at.dir, name_of(path), 0) && errno != ENOENT)
+		pr_warn("cannot remove '%s': %s", path, strerror(errno));
 }
 
 void output_prune(struct output *out, uint64_t max)
 {
 	/* Without a limit, drop names that nobody needs any more, so that they do not add up. */
 	while (out->nmade > MAX(max, (uint64_t)1)) {
-		if (max && unlink(out->made[0]) && errno != ENOENT)
-			pr_warn("cannot remove '%s': %s", out->made[0], strerror(errno));
+		if (max)
+			output_remove(out, out->made[0]);
 		free(out->made[0]);
 		out->nmade--;
 		memmove(out->made, out->made + 1, out->nmade * sizeof(*out->made));
@@ -320,6 +394,9 @@ void output_fini(struct output *out)
 	output_close(out);
 	for (size_t i = 0; i < out->nmade; i++)
 		free(out->made[i]);
+	outplace_fini(&out->at);
+	free(out->temp);
+	out->temp = NULL;
 	free(out->made);
 	out->made = NULL;
 	out->nmade = out->made_cap = 0;

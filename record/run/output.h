@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/outplace.h"
+
 #define OUTPUT_DEFAULT "nsprof.data"
 
 struct output {
@@ -20,7 +22,8 @@ struct output {
 	/* Files of this run that may have to be removed, and the latest; oldest first; owned. */
 	char **made;
 	size_t nmade, made_cap;
-	char *path, *old;	/* the replaced file: its path, its new name; NULL: none; owned */
+	struct outplace at;	/* of FILE; at.dir is -1 for descriptors and standard output */
+	char *temp;		/* what FILE is called until output_commit(); NULL = FILE; owned */
 };
 
 /*
@@ -42,14 +45,16 @@ int output_check_many(const struct output *out, const char *option);
  */
 int output_meet(struct output *out, const sigset_t *signals, int *signo);
 /*
- * Opens the file, mode 0600. Renames an existing, non-empty regular file to FILE.old. 0 or negative
- * errno after a message.
+ * Opens a new file with a temporary name beside FILE, mode 0600. 0 or negative errno
+ * after a message.
  */
 int output_open(struct output *out);
 /*
- * For when nothing at all could be written: closes the file, removes it if output_open() created
- * it, and renames FILE.old back. Not for later errors, when there is something to read.
+ * When there is something to read in it: gives it its name. Renames an existing, non-empty regular
+ * file to FILE.old. 0, or negative errno after a message.
  */
+int output_commit(struct output *out);
+/* For when nothing at all could be written: closes the file, and removes it before its commit. */
 void output_undo(struct output *out);
 /* Warns if the open file is no longer @name: somebody moved or removed it. */
 void output_look(const struct output *out, const char *name);
@@ -72,6 +77,8 @@ const char *output_stamp(struct output *out);
  * errno after a message.
  */
 int output_open_stamped(struct output *out, const char **name);
+/* Removes FILE or a stamped file, with a warning if that fails. @path: only its name counts. */
+void output_remove(const struct output *out, const char *path);
 /* Removes the oldest stamped files beyond @max; 0 = keep all. */
 void output_prune(struct output *out, uint64_t max);
 

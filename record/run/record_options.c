@@ -173,7 +173,7 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		  .more =
 			"Without the option, nsprof writes to standard output if that is a "
 			"pipe. An existing file is renamed to FILE.old once it is certain that "
-			"the recording can start." },
+			"the recording can start. See FILES OF OTHER USERS in nsprof(1)." },
 		{ "max-size", 0, "SIZE", "stop when SIZE is written, e.g. 100M (B, K, M, G)",
 		  OPT_CALL, o, record_take_max_size,
 		  .more =

@@ -375,6 +375,11 @@ static int open_writer(struct session *s)
 		output_undo(&s->out);
 		return err;
 	}
+	err = output_commit(&s->out);
+	if (err) {
+		output_undo(&s->out);
+		return err;
+	}
 	events_tell(&s->ev);
 	if (!target_is_tasks(&s->target) && !pidns_is_first())
 		pr_warn("this is not the host's pid namespace: processes outside of it are [outside], without names and "

@@ -218,7 +218,11 @@ static int turn(struct spool *sp, uint64_t now)
 	output_prune(sp->out, sp->o->switch_max_files);
 	sp->stuck = name;
 	err = output_open(sp->out);
+	if (!err)
+		err = output_commit(sp->out);
 	if (err) {
+		if (sp->out->temp)
+			output_undo(sp->out);
 		sp->out->fd = fd;
 		return stay(sp, list, err);
 	}
@@ -226,7 +230,7 @@ static int turn(struct spool *sp, uint64_t now)
 	if (!old) {
 		complain(sp->out->name, err);
 		output_close(sp->out);
-		unlink(sp->out->name);
+		output_remove(sp->out, sp->out->name);
 		sp->out->fd = fd;
 		return stay(sp, list, err);
 	}
@@ -320,12 +324,11 @@ static int dump_to(struct spool *sp, int fd, const char *name)
 	out = rec_writer_dump(sp->w, fd, sp->kept[0].start, &err);
 	if (!out) {
 		complain(name, err);
-		/* It is empty, and may have replaced an older recording. */
 		if (fd == sp->out->fd) {
 			output_undo(sp->out);
 		} else {
 			close(fd);
-			unlink(name);
+			output_remove(sp->out, name);
 		}
 		return err;
 	}
@@ -334,7 +337,8 @@ static int dump_to(struct spool *sp, int fd, const char *name)
 		ledger_part_add(&sum, &sp->kept[i].part);
 	begin_closing(sp, out, fd, name, caplist_merge(sp->lists, sp->nkept), &sum,
 		      sp->kept[0].start);
-	return 0;
+	/* A stamped file has its name already. */
+	return output_commit(sp->out);
 }
 
 /* A failed dump does not end the flight recorder: the user may ask again. */

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/outfile.h"
+#include "base/outplace.h"
 #include "base/strbuf.h"
 #include "event.h"
 #include "modules/module.h"
@@ -42,17 +43,12 @@ static bool is_empty(const char *dir)
 
 int buildid_dir_prepare(const char *dir)
 {
-	int err;
+	int err = outplace_mkdir(dir);
 
-	if (!mkdir(dir, 0777))
-		return 0;
-	err = -errno;
 	if (err == -EEXIST && is_empty(dir))
 		return 0;
 	if (err == -EEXIST)
 		pr_err("'%s' is not an empty directory; each recording needs its own: name a new one", dir);
-	else
-		pr_err("cannot create directory '%s': %s", dir, strerror(-err));
 	return err;
 }
 
@@ -71,11 +67,9 @@ static int write_file(char *path, size_t known, const struct capture *cap)
 		int failed;
 
 		*p = '\0';
-		failed = mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
-		if (failed)
-			pr_err("cannot create directory '%s': %s", path, strerror(-failed));
+		failed = outplace_mkdir(path);
 		*p = '/';
-		if (failed)
+		if (failed && failed != -EEXIST)
 			return failed;
 	}
 	out = outfile_open(path);

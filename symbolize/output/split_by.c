@@ -12,6 +12,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/outfile.h"
+#include "base/outplace.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 
@@ -26,11 +27,11 @@ struct split {
 	size_t files;
 };
 
-static int make_dir(const char *dir)
+static int check_dir(const char *dir)
 {
 	struct stat st;
 
-	if ((mkdir(dir, 0777) && errno != EEXIST) || stat(dir, &st))
+	if (stat(dir, &st))
 		return -errno;
 	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
@@ -39,8 +40,11 @@ static int make_dir(const char *dir)
 
 int split_prepare(const char *dir)
 {
-	int err = make_dir(dir);
+	int err = outplace_mkdir(dir);
 
+	if (err && err != -EEXIST)
+		return err;
+	err = check_dir(dir);
 	if (err)
 		pr_err("cannot write to directory '%s': %s", dir, strerror(-err));
 	return err;

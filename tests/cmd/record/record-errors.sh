@@ -143,7 +143,7 @@ elif ! for_nobody; then
 else
 	chmod 777 "$T"
 	echo precious >"$T/nsprof.data"
-	chmod 666 "$T/nsprof.data"
+	chown 65534 "$T/nsprof.data"
 	as=("${NOBODY[@]}")
 	# Debian's kernels and Ubuntu's, at 3 or more: users cannot record anything.
 	none=

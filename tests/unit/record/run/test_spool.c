@@ -132,6 +132,7 @@ static void rig_init(struct rig *r)
 		w = rec_writer_new_memory(&err);
 	} else {
 		assert_int_equal(output_open(&r->out), 0);
+		assert_int_equal(output_commit(&r->out), 0);
 		w = rec_writer_new(r->out.fd, &err);
 	}
 	assert_non_null(w);
