@@ -302,6 +302,7 @@ void containers_free(struct containers *cs)
 	forget(cs);
 	state_dirs_fini(&cs->dirs);
 	state_dirs_fini(&cs->homes);
+	state_budgets_fini(&cs->budgets);
 	free(cs->all);
 	free(cs->outside);
 	u64map_fini(&cs->by_id);

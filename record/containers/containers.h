@@ -71,6 +71,8 @@ struct containers *containers_copy(const struct containers *cs);
 void containers_why(const struct containers *cs, struct strbuf *sb);
 /* Appends which directories of root's cannot be read; nothing if there are none. */
 void containers_unreadable(const struct containers *cs, struct strbuf *sb);
+/* Appends of which users' state too much was found to read it all; nothing if of none. */
+void containers_over_budget(const struct containers *cs, struct strbuf *sb);
 /* Warns about containers without a name and says what to do. Once for each @cs. */
 void containers_warn(struct containers *cs);
 

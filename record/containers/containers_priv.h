@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "containers/containers.h"
 #include "containers/runtimes.h"
+#include "containers/state_budget.h"
 #include "containers/state_dirs.h"
 #include "host/cgroup_path.h"
 
@@ -30,6 +31,7 @@ struct containers {
 	uint32_t trust;			/* owner of the state being read */
 	struct state_dirs dirs;		/* directories to read */
 	struct state_dirs homes;	/* users' directories that could not be read */
+	struct state_budgets budgets;	/* what was read of users' state in this pass */
 	uint64_t walk_next;	/* ns; do not scan processes for runtimes before this time */
 	bool hurried;
 	bool warned;

@@ -53,12 +53,14 @@ static void scan_dirs(struct containers *cs, int rootfd, size_t from, const char
 	for (size_t i = from; i < cs->dirs.n; i++) {
 		int fd = state_dir_open(&cs->dirs.v[i], rootfd, &cs->trust), err = fd;
 
+		state_budget_use(state_budgets_of(&cs->budgets, cs->trust));
 		if (fd >= 0 && fresh && cs->trust != ROOT_UID) {
 			close(fd);
 		} else {
 			err = fd < 0 ? fd : scan_fd(cs, fd, only, fresh);
 			cs->dirs.v[i].err = err;
 		}
+		state_budget_use(NULL);
 		cs->trust = ROOT_UID;
 	}
 }
@@ -90,12 +92,14 @@ static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw
 	char run[64];
 
 	cs->trust = pw->pw_uid;
+	state_budget_use(state_budgets_of(&cs->budgets, pw->pw_uid));
 	scan_below(cs, rootfd, pw->pw_dir, home_roots, ARRAY_SIZE(home_roots), only);
 	snprintf(run, sizeof(run), "/run/user/%" PRIu32, (uint32_t)pw->pw_uid);
 	scan_below(cs, rootfd, run, run_roots, ARRAY_SIZE(run_roots), only);
 	cs->trust = ROOT_UID;
 	if (!only)
 		state_settings_user(&cs->dirs, rootfd, &(struct state_user){ pw->pw_uid, pw->pw_name, pw->pw_dir });
+	state_budget_use(NULL);
 }
 
 static void scan_users(struct containers *cs, int rootfd, const char *only)
@@ -276,6 +280,7 @@ void containers_look(struct containers *cs, size_t from, const char *only)
 
 	if (rootfd < 0)
 		return;
+	state_budgets_reset(&cs->budgets);
 	if (!only)
 		state_dirs_find(&cs->dirs, rootfd, cs->roots);
 	scan_states(cs, rootfd, only, false);
@@ -339,6 +344,11 @@ void containers_why(const struct containers *cs, struct strbuf *sb)
 	strbuf_fini(&who);
 }
 
+void containers_over_budget(const struct containers *cs, struct strbuf *sb)
+{
+	state_budgets_text(&cs->budgets, sb);
+}
+
 static bool is_unreadable(void *ctx, const struct state_dir *d)
 {
 	(void)ctx;
@@ -359,10 +369,17 @@ void containers_warn(struct containers *cs)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	if (!cs->warned)
-		containers_why(cs, &sb);
+	if (cs->warned)
+		return;
+	containers_why(cs, &sb);
 	if (sb.len) {
 		pr_warn("%s; --runtime-root DIR names another directory", sb.s);
+		cs->warned = true;
+	}
+	strbuf_reset(&sb);
+	containers_over_budget(cs, &sb);
+	if (sb.len) {
+		pr_warn("%s", sb.s);
 		cs->warned = true;
 	}
 	strbuf_fini(&sb);

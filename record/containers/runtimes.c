@@ -14,6 +14,7 @@
 
 #include "base/hash.h"
 #include "base/util.h"
+#include "containers/state_budget.h"
 #include "containers/state_json.h"
 #include "host/nsopen.h"
 
@@ -36,10 +37,10 @@ static const struct runtime_entry nothing = {
 	.cgroup = "", .bundle = "",
 };
 
-/* A missing or unsuitable file belongs to another layout. */
+/* A missing or unsuitable file belongs to another layout. Budgets have a message of their own. */
 static void note_error(struct scan *sc, int err)
 {
-	if (err < 0 && err != -ENOENT && err != -ENOTDIR && err != -EINVAL && err != -EBADMSG && !sc->err)
+	if (err < 0 && err != -EDQUOT && err != -ENOENT && err != -ENOTDIR && err != -EINVAL && err != -EBADMSG && !sc->err)
 		sc->err = err;
 }
 
@@ -66,7 +67,7 @@ static void each_dir(struct scan *sc, const char *path,
 		return;
 	}
 	while (left-- && (de = readdir(dir)))
-		if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_UNKNOWN))
+		if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_UNKNOWN) && state_budget_file())
 			fn(sc, path, de->d_name);
 	closedir(dir);
 }

@@ -15,6 +15,7 @@
 #include "host/nsopen.h"
 
 #define DIRS_MAX 1024
+#define USERS_DIRS_MAX 64	/* of them, named by one user's settings and command lines */
 #define MOUNTINFO_MAX (16u << 20)
 #define ROOT_UID 0
 
@@ -22,15 +23,21 @@ static void add_checked(struct state_dirs *sd, const char *path, const char *fro
 			bool checked)
 {
 	struct state_dir *d;
-	size_t len = strlen(path);
+	size_t len = strlen(path), same = 0;
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
 	if (path[0] != '/' || len < 2 || len >= PATH_MAX || sd->n >= DIRS_MAX)
 		return;
-	for (size_t i = 0; i < sd->n; i++)
-		if (sd->v[i].trust == trust && strlen(sd->v[i].path) == len && !memcmp(sd->v[i].path, path, len))
+	for (size_t i = 0; i < sd->n; i++) {
+		if (sd->v[i].trust != trust)
+			continue;
+		same++;
+		if (strlen(sd->v[i].path) == len && !memcmp(sd->v[i].path, path, len))
 			return;
+	}
+	if (trust != ROOT_UID && same >= USERS_DIRS_MAX)
+		return;
 	XGROW(sd->v, sd->n, sd->cap);
 	d = &sd->v[sd->n++];
 	*d = (struct state_dir){

@@ -3,14 +3,40 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
+#include "containers/state_budget.h"
 #include "host/nsopen.h"
 
-#define STATE_MAX (8u << 20)
+#define STATE_MAX ((size_t)8 << 20)
+/*
+ * Bytes that a parsed file may take. JSON made for it takes 40 times its size ("[[],[],[], ...").
+ */
+#define PARSED_MAX ((size_t)48 << 20)
+#define USERS_PARSED_MAX ((size_t)24 << 20)
+
+static _Thread_local size_t parse_left;
+static _Thread_local bool parse_refused;	/* an allocation, for want of room */
+
+static void *parse_alloc(size_t size)
+{
+	if (size > parse_left) {
+		parse_refused = true;
+		return NULL;
+	}
+	parse_left -= size;
+	return malloc(size);
+}
+
+static void limit_memory(void)
+{
+	json_set_alloc_funcs(parse_alloc, free);
+}
 
 static const json_t *json_of(const struct state_val *v)
 {
@@ -24,18 +50,37 @@ static const struct state_val *val_of(const json_t *j)
 
 struct state_val *state_parse(const char *text, size_t len)
 {
-	return (struct state_val *)json_loadb(text, len, 0, NULL);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	size_t *memory = state_budget_memory(), most = memory ? MIN(*memory, USERS_PARSED_MAX) : PARSED_MAX;
+	json_t *root;
+
+	pthread_once(&once, limit_memory);
+	parse_left = most;
+	parse_refused = false;
+	root = json_loadb(text, len, 0, NULL);
+	if (memory)
+		*memory -= most - parse_left;
+	if (parse_refused)
+		state_budget_leave_out();
+	return (struct state_val *)root;
 }
 
 char *state_read(int dirfd, const char *path, size_t *len, int *err)
 {
-	int fd = nsopen_file(dirfd, path, STATE_MAX, NULL);
+	const size_t max = state_budget_bytes(STATE_MAX);
+	int fd = state_budget_file() ? nsopen_file(dirfd, path, max ? max : 1, NULL) : -EDQUOT;
 	char *text;
 
 	*err = fd;
+	if (fd == -EFBIG && max < STATE_MAX) {
+		state_budget_leave_out();
+		*err = -EDQUOT;
+	}
 	if (fd < 0)
 		return NULL;
-	text = nsopen_slurp(fd, STATE_MAX, len, err);
+	text = nsopen_slurp(fd, max, len, err);
+	if (text)
+		state_budget_read(*len);
 	close(fd);
 	return text;
 }

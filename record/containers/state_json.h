@@ -11,7 +11,7 @@ struct state_val;
 
 /*
  * Parses the regular file @path below @dirfd: at most 8 MiB, symlinks within @dirfd only. NULL on
- * failure: *@err is -errno.
+ * failure: *@err is -errno; -EDQUOT: the user's share is used up (state_budget.h).
  */
 struct state_val *state_open(int dirfd, const char *path, int *err);
 /* The text of such a file with a NUL behind it; free it. NULL on failure: *@err is -errno. */

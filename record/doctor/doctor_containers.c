@@ -12,6 +12,7 @@ void doctor_container_names(struct check *c)
 	struct cgroup_fs fs;
 	struct containers *cs;
 	const struct container *all;
+	struct strbuf over = STRBUF_INIT;
 	size_t n, live = 0;
 	int err = cgroup_fs_open(&fs);
 
@@ -27,6 +28,10 @@ void doctor_container_names(struct check *c)
 	containers_why(cs, &c->text);
 	if (!live)
 		containers_unreadable(cs, &c->text);
+	containers_over_budget(cs, &over);
+	if (over.len)
+		strbuf_addf(&c->text, "%s%s", c->text.len ? "; " : "", over.s);
+	strbuf_fini(&over);
 	if (c->text.len) {
 		c->verdict = VERDICT_NOT_OK;
 		strbuf_adds(&c->remedy, geteuid() ? "run as root (sudo)" :

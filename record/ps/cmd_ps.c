@@ -205,11 +205,14 @@ static void print_json(const struct ps *ps, FILE *to)
 
 /* ---- the command ---- */
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped, looking;
 
+/* Looking at containers may take a while and leaves nothing behind. Lines are written to the end. */
 static void stop(int signo)
 {
 	(void)signo;
+	if (looking)
+		_exit(0);
 	stopped = 1;
 }
 
@@ -225,22 +228,28 @@ static int run(const struct options *o)
 {
 	struct sigaction sa = { .sa_handler = stop };
 	struct ps ps;
-	int rc = ps_open(&ps, o->roots) ? 1 : 0;
+	int rc;
 
-	if (rc)
-		return rc;
 	if (o->watch) {
+		looking = 1;
 		sigaction(SIGINT, &sa, NULL);
 		sigaction(SIGTERM, &sa, NULL);
 	}
+	rc = ps_open(&ps, o->roots) ? 1 : 0;
+	if (rc)
+		return rc;
 	do {
 		struct outfile *out;
 
+		looking = 1;
 		ps_begin(&ps);
+		looking = 0;
 		pass_time(o->interval);
 		if (stopped)
 			break;
+		looking = 1;
 		ps_end(&ps);
+		looking = 0;
 		ps_sort(&ps);
 		out = outfile_open("-");
 		if (!out) {
