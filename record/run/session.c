@@ -319,9 +319,19 @@ static void *start_writer(void *arg)
 	return NULL;
 }
 
+/* There is something to read in the file. */
+static int take_place(struct session *s)
+{
+	int err = output_commit(&s->out);
+
+	if (err)
+		output_undo(&s->out);
+	return err;
+}
+
 /*
  * The writer's thread must not have our rights, and inherits them from the thread that starts it.
- * If it cannot start, we still need ours, to put back the file that was there.
+ * We still need ours, to give the file its name, or to remove it if the writer cannot start.
  */
 static int confined_writer(struct session *s, struct confine *confine)
 {
@@ -334,10 +344,11 @@ static int confined_writer(struct session *s, struct confine *confine)
 	pthread_join(t, NULL);
 	if (!s->w)
 		return ws.err;
+	ws.err = take_place(s);
 	confine_rights(confine);
 	stopper_settle(&s->stopper);
 	confine_calls(confine);
-	return 0;
+	return ws.err;
 }
 
 static int make_writer(struct session *s)
@@ -355,7 +366,7 @@ static int make_writer(struct session *s)
 		return confined_writer(s, &confine);
 	pr_warn("--no-sandbox: the recorder keeps all of its rights");
 	start_writer(&ws);
-	return s->w ? 0 : ws.err;
+	return s->w ? take_place(s) : ws.err;
 }
 
 /* The output file and everything that writes to it. */
@@ -375,11 +386,8 @@ static int open_writer(struct session *s)
 		output_undo(&s->out);
 		return err;
 	}
-	err = output_commit(&s->out);
-	if (err) {
-		output_undo(&s->out);
+	if (err)
 		return err;
-	}
 	events_tell(&s->ev);
 	if (!target_is_tasks(&s->target) && !pidns_is_first())
 		pr_warn("this is not the host's pid namespace: processes outside of it are [outside], without names and "
