@@ -237,47 +237,74 @@ const char *cgroup_path_id(const char *path)
 	return id;
 }
 
-bool cgroup_path_parse(const char *path, struct cgroup_path *out)
-{
-	struct part before = { "", 0 };
-	bool kube = false, found = false;
+/* A path that is being read, component by component. */
+struct steps {
+	const char *path, *at;
+	struct part before;
+	bool kube;
+	char pod_uid[POD_UID_LEN + 1];	/* of the innermost pod so far */
+	size_t pod_len;
+};
 
-	memset(out, 0, sizeof(*out));
-	out->runtime = "";
-	for (const char *s = path; *s;) {
-		struct part p;
+/* The next container in the path, from the outside to the inside. False: no more. */
+static bool next_container(struct steps *st, struct cgroup_path *out)
+{
+	while (*st->at) {
+		struct part p = next_part(&st->at), before = st->before;
+		const size_t here = (size_t)(st->at - st->path);
 		struct cgroup_path in = { .runtime = "" };
 
-		p = next_part(&s);
-		kube |= is_kube(&p);
-		if (kube && pod_of(&p, in.pod_uid)) {
-			memcpy(out->pod_uid, in.pod_uid, sizeof(out->pod_uid));
-			out->pod_len = (size_t)(s - path);
+		st->before = p;
+		st->kube |= is_kube(&p);
+		if (st->kube && pod_of(&p, in.pod_uid)) {
+			memcpy(st->pod_uid, in.pod_uid, sizeof(st->pod_uid));
+			st->pod_len = here;
 		}
-		if (is_other(&p, &before)) {
-			before = p;
+		if (is_other(&p, &before))
 			continue;
-		}
 		/* Directly below a pod, any other cgroup is a container too, whatever its name. */
-		if (!by_id(&p, &before, &in) && !by_name(&p, &before, &in) && out->pod_len &&
-		    out->pod_len == (size_t)(before.s + before.len - path)) {
+		if (!by_id(&p, &before, &in) && !by_name(&p, &before, &in) && st->pod_len &&
+		    st->pod_len == (size_t)(before.s + before.len - st->path)) {
 			in.id = p.s;
 			in.id_len = p.len;
 			in.runtime = "";
 		}
-		if (in.id_len) {
-			found = true;
-			out->runtime = in.runtime;
-			out->id = in.id;
-			out->id_len = in.id_len;
-			out->named = in.named;
-			out->own_len = (size_t)(s - path);
-		}
-		before = p;
+		if (!in.id_len)
+			continue;
+		*out = in;
+		out->own_len = here;
+		return true;
 	}
+	return false;
+}
+
+bool cgroup_path_parse(const char *path, struct cgroup_path *out)
+{
+	struct steps st = { .path = path, .at = path, .before = { "", 0 } };
+	struct cgroup_path in;
+	bool found = false;
+
+	*out = (struct cgroup_path){ .runtime = "" };
+	while (next_container(&st, &in)) {
+		in.outer_len = out->own_len;
+		*out = in;
+		found = true;
+	}
+	memcpy(out->pod_uid, st.pod_uid, sizeof(out->pod_uid));
+	out->pod_len = st.pod_len;
 	return found;
 }
 
+size_t cgroup_path_outermost(const char *path, const char *id, size_t from)
+{
+	struct steps st = { .path = path, .at = path, .before = { "", 0 } };
+	struct cgroup_path in;
+
+	while (next_container(&st, &in))
+		if (in.own_len > from && (!id || (strlen(id) == in.id_len && !memcmp(id, in.id, in.id_len))))
+			return in.own_len;
+	return 0;
+}
 
 void cgroup_path_unescape(const char *in, size_t len, char *out, size_t size)
 {

@@ -16,6 +16,7 @@ struct cgroup_path {
 	/* id is a name (lxc, nspawn); the name of a unit is escaped by systemd */
 	bool named;
 	size_t own_len;		/* bytes of the path up to the end of the container's own cgroup */
+	size_t outer_len;	/* the same for the container that it lies in; 0 = none */
 	char pod_uid[POD_UID_LEN + 1];	/* of a Kubernetes pod, '-' restored; "" = none */
 	size_t pod_len;		/* bytes of the path up to the end of the pod's cgroup; 0 = none */
 };
@@ -33,6 +34,12 @@ struct cgroup_path {
  * lxc.container.conf(5), the machine scopes of systemd-machined(8).
  */
 bool cgroup_path_parse(const char *path, struct cgroup_path *out);
+
+/*
+ * Bytes of @path up to the end of the outermost container with this id, or with any id if @id is
+ * NULL. Containers that end within the first @from bytes are skipped. 0 = none.
+ */
+size_t cgroup_path_outermost(const char *path, const char *id, size_t from);
 
 /*
  * Where the innermost container id begins in @path: 64 hexadecimal digits, whatever surrounds them.

@@ -187,6 +187,32 @@ static void test_ids(void **state)
 	assert_null(cgroup_path_id(""));
 }
 
+/* A container may make any cgroup below its own. */
+static void test_nested(void **state)
+{
+	static const char path[] = "/docker/" ID "/system.slice/docker-" ID2 ".scope/docker/" ID "/x";
+	static const char pod[] = "/kubepods/burstable/pod1234/" ID "/lxc.payload.web";
+	const size_t outer = strlen("/docker/" ID), inner = strlen("/docker/" ID "/system.slice/docker-" ID2 ".scope");
+	struct cgroup_path p;
+
+	(void)state;
+	assert_true(cgroup_path_parse(path, &p));
+	assert_int_equal(p.outer_len, inner);
+	assert_int_equal(p.own_len, inner + outer);
+	assert_int_equal(cgroup_path_outermost(path, ID, 0), outer);
+	assert_int_equal(cgroup_path_outermost(path, ID, outer), inner + outer);
+	assert_int_equal(cgroup_path_outermost(path, ID2, 0), inner);
+	assert_int_equal(cgroup_path_outermost(path, NULL, 0), outer);
+	assert_int_equal(cgroup_path_outermost(path, NULL, outer), inner);
+	assert_int_equal(cgroup_path_outermost(path, "docker", 0), 0);
+	assert_int_equal(cgroup_path_outermost("/system.slice", NULL, 0), 0);
+	/* A pod is no container around its containers. */
+	assert_true(cgroup_path_parse(pod, &p));
+	assert_int_equal(p.outer_len, strlen("/kubepods/burstable/pod1234/" ID));
+	assert_true(cgroup_path_parse("/kubepods/burstable/pod1234/" ID, &p));
+	assert_int_equal(p.outer_len, 0);
+}
+
 static void test_unescape(void **state)
 {
 	char out[16];
@@ -222,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_others),
 		cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_within),
 		cmocka_unit_test(test_unescape),
 	};
