@@ -337,6 +337,11 @@ uint64_t procfs_ns_inode(const char *link)
 	return ino;
 }
 
+static bool is_octal(const char *c, char most)
+{
+	return *c >= '0' && *c <= most;
+}
+
 /* Undoes "\\040" in @len bytes of @in. False if @out is too small. */
 static bool undo_octal(const char *in, size_t len, char *out, size_t size)
 {
@@ -345,7 +350,7 @@ static bool undo_octal(const char *in, size_t len, char *out, size_t size)
 	for (size_t i = 0; i < len; i++) {
 		char c = in[i];
 
-		if (c == '\\' && i + 3 < len && in[i + 1] >= '0' && in[i + 1] <= '3') {
+		if (c == '\\' && i + 3 < len && is_octal(in + i + 1, '3') && is_octal(in + i + 2, '7') && is_octal(in + i + 3, '7')) {
 			c = (char)((in[i + 1] - '0') << 6 | (in[i + 2] - '0') << 3 | (in[i + 3] - '0'));
 			i += 3;
 		}
