@@ -278,6 +278,12 @@ static bool next_container(struct steps *st, struct cgroup_path *out)
 	return false;
 }
 
+static void take_pod(const struct steps *st, struct cgroup_path *out)
+{
+	memcpy(out->pod_uid, st->pod_uid, sizeof(out->pod_uid));
+	out->pod_len = st->pod_len;
+}
+
 bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 {
 	struct steps st = { .path = path, .at = path, .before = { "", 0 } };
@@ -289,9 +295,11 @@ bool cgroup_path_parse(const char *path, struct cgroup_path *out)
 		in.outer_len = out->own_len;
 		*out = in;
 		found = true;
+		/* Not later: any container can make a cgroup below its own that is called like a pod. */
+		take_pod(&st, out);
 	}
-	memcpy(out->pod_uid, st.pod_uid, sizeof(out->pod_uid));
-	out->pod_len = st.pod_len;
+	if (!found)
+		take_pod(&st, out);
 	return found;
 }
 

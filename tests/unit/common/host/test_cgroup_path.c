@@ -48,6 +48,8 @@ static const struct want containers[] = {
 	  "/kubepods.slice/kubepods-pod" POD_ ".slice", false },
 	{ "/kubepods/burstable/pod1234/abcd", "", "abcd", "/kubepods/burstable/pod1234/abcd", "1234",
 	  "/kubepods/burstable/pod1234", false },
+	/* a container that has made a cgroup with the name of a pod, below its own: in no pod */
+	{ "/docker/" ID "/kubepods/pod" POD, "docker", ID, "/docker/" ID, "", "", false },
 	/* containerd's runc with a cgroupfs path handed to systemd's driver */
 	{ "/system.slice/containerd.service/kubepods-besteffort-pod" POD_ ".slice:cri-containerd:" ID, "containerd", ID,
 	  "/system.slice/containerd.service/kubepods-besteffort-pod" POD_ ".slice:cri-containerd:" ID, "", "", false },
