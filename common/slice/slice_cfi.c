@@ -329,7 +329,7 @@ static void code_cie(struct frames *f, struct cursor *rec, size_t at)
 {
 	struct slice_coder *c = f->c;
 	size_t len = slice_num(c, CTX_HEAD, cursor_left(rec));
-	const void *body = rec->base + rec->pos;
+	const void *body = c->dec ? NULL : rec->base + rec->pos;
 
 	if (f->ncies == CIES_MAX || (c->dec && len > c->max)) {
 		c->bad = true;
