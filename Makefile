@@ -85,7 +85,7 @@ deps-unit:
 	$(Q)contrib/install-deps unit --dry-run
 
 # Targets that run something install what they need.
-INSTALLED := $(addprefix deps-,demo check lint names today kernels distros runtimes)
+INSTALLED := $(addprefix deps-,demo check fuzz lint names today kernels distros runtimes)
 .PHONY: $(INSTALLED)
 $(INSTALLED): deps-%:
 	$(Q)contrib/install-deps $*
@@ -143,6 +143,30 @@ $(UNIT_BINS): $(B)/%: %.c $$(call libs,$$(call unit_room,$$@)) | deps-unit
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -MF $@.d $(call includes,$(call unit_room,$@)) -Itests/unit -o $@ $< $(filter %.a,$^) $(LDFLAGS) -lcmocka -Wl,--as-needed $(LIBS_$(call unit_room,$@))
 
+# tests/fuzz/ROOM/NAME.c becomes a program with libFuzzer ("make fuzz"), and a function of the room's
+# program replay ("make check"): one for all, as linking takes longer than replaying.
+FUZZ_SRCS := $(wildcard tests/fuzz/*/*.c)
+fuzz_room = $(filter $(ROOMS),$(call room,$(patsubst $(B)/tests/fuzz/%,%,$(1))))
+FUZZ_BINS := $(FUZZ_SRCS:%.c=$(B)/%)
+FUZZ_REPLAYS := $(ROOMS:%=$(B)/tests/fuzz/%/replay)
+fuzz_link = $(Q)$(CC) $(filter-out -MMD -MP,$(ALL_CFLAGS)) -rdynamic -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(LIBS_$(call fuzz_room,$@))
+
+$(B)/tests/fuzz/%.o: tests/fuzz/%.c
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,$(call fuzz_room,$@)) $(FUZZ_CFLAGS) -c -o $@ $<
+$(FUZZ_BINS): $(B)/%: $(B)/%.o $(B)/tests/fuzz/quiet.o $$(call libs,$$(call fuzz_room,$$@))
+	$(call say,LD,$@)
+	$(fuzz_link) -fsanitize=fuzzer
+$(FUZZ_REPLAYS): $$(patsubst %,$(B)/%.o,$$(filter $$(patsubst $(B)/%replay,%,$$@)%,$(FUZZ_SRCS:.c=))) $(addprefix $(B)/tests/fuzz/,quiet.o replay.o) $$(call libs,$$(call fuzz_room,$$@))
+	$(call say,LD,$@)
+	$(fuzz_link)
+
+.PHONY: fuzz-programs fuzz-replays
+fuzz-programs: $(FUZZ_BINS)
+fuzz-replays: FUZZ_CFLAGS = $(if $(findstring /replay.o,$@)$(findstring /quiet.o,$@),,-DLLVMFuzzerTestOneInput=fuzz_$(basename $(notdir $@)))
+fuzz-replays: $(FUZZ_REPLAYS)
+
 # Programs that tests profile add themselves to this target, if their compilers are found.
 .PHONY: test-targets
 test-targets:	## build the programs that tests and benches profile
@@ -157,13 +181,29 @@ test-programs: all $$(unit_bins) test-targets
 # CPUs unless -j is given.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 build_tests = $(Q)$(MAKE) --no-print-directory $(jobs) test-programs
+# Sanitized builds beside the plain one: with libFuzzer, and to replay. The latter is for each "make
+# check", and not optimized, as replaying takes less time than compiling. clang's checks are those
+# that the inputs were found with, but any compiler's will do.
+FUZZ_SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+replay_cc = $(firstword $(foreach c,clang $(CC),$(if $(shell echo 'int main(void) { return 0; }' | $(c) $(FUZZ_SAN) -x c -o /dev/null - 2>/dev/null && echo 1),$(c))))
+fuzz_make = $(Q)$(MAKE) --no-print-directory $(jobs) SAN= LTO=
+build_fuzz = $(fuzz_make) O=$(B)-fuzz CC=clang CFLAGS='-O1 -g' SAN_FLAGS='-fsanitize=fuzzer-no-link $(FUZZ_SAN)' fuzz-programs
+build_replay = $(if $(replay_cc),$(fuzz_make) O=$(B)-replay CC=$(replay_cc) CFLAGS=-O0 SAN_FLAGS='$(FUZZ_SAN)' fuzz-replays)
 build_targets = $(Q)$(MAKE) --no-print-directory $(jobs) all test-targets
 build_demo = $(Q)$(MAKE) --no-print-directory $(jobs) all demo-targets
 
 .PHONY: check
 check: deps-check	## all tests: units, commands, containers; root for all of them
 	+$(build_tests)
+	+$(build_replay)
 	$(Q)tests/run --build $(B) $(TESTS)
+
+.PHONY: fuzz
+fuzz: deps-fuzz	## look for inputs that crash a parser, FUZZ_SECS=60 for each harness of tests/fuzz (clang)
+	$(Q)echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || \
+		{ echo "make fuzz: clang cannot link with libFuzzer: install libclang-rt-N-dev, where N is clang's version" >&2; exit 1; }
+	+$(build_fuzz)
+	$(Q)BUILD="$(abspath $(B))" tests/fuzz/run $(FUZZ)
 
 .PHONY: check-runtimes
 check-runtimes: deps-runtimes	## containers of docker, podman, containerd, lxc and systemd-nspawn; installs them (root)
@@ -287,7 +327,7 @@ uninstall:	## remove what install put there
 
 .PHONY: clean
 clean:	## remove what was built, sanitized and lint builds too
-	rm -rf $(O) $(O)-address* $(O)-undefined* $(O)-thread* $(O)-leak* $(O)-lint
+	rm -rf $(O) $(O)-fuzz $(O)-replay $(O)-address* $(O)-undefined* $(O)-thread* $(O)-leak* $(O)-lint
 	$(Q)for p in $(PROGRAMS); do [ ! -L $$p ] || rm -f $$p; done
 
 .PHONY: help
@@ -300,6 +340,7 @@ help:	## this list
 	@echo "  PREFIX, DESTDIR where to install (now: $(PREFIX))"
 	@echo "  CC, CFLAGS, LDFLAGS  as usual; WERROR=1 makes warnings errors; V=1 shows commands"
 	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run; KERNELS=... of tests/kernels/run"
+	@echo "  FUZZ_SECS=60 FUZZ='NAME...'  for each harness of 'make fuzz', and only these"
 	@echo "  PERF=FILE PERF2=FILE   perf for tests and bench, and a second one for the bench: contrib/perf-of-root makes them"
 	@echo "  LTO=           compile nothing again when linking: builds in two thirds of the time, decodes a twentieth slower"
 	@echo "  NODEPS=1       go on without missing packages; 'contrib/install-deps check --print' names them"

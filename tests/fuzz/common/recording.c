@@ -1,0 +1,53 @@
+/* A recording as rec_reader reads it: all passes. */
+#include "../mend.h"
+#include "recording/rec_reader.h"
+
+static int sample(void *ctx, const struct ev_sample *ev)
+{
+	uint64_t val;
+
+	(void)ctx;
+	fuzz_read(ev->chain, ev->nchain * sizeof(*ev->chain));
+	for (uint64_t a = ev->stack.lo; a < ev->stack.hi; a += 8)
+		stack_view_read(&ev->stack, a, &val);
+	return 0;
+}
+
+static int comm(void *ctx, const struct ev_comm *ev) { (void)ctx; fuzz_read_text(ev->comm); return 0; }
+static int map(void *ctx, const struct ev_mmap *ev) { (void)ctx; fuzz_read_text(ev->path); return 0; }
+static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->size); return 0; }
+static int tally(void *ctx, const struct ev_tally *row) { (void)ctx; (void)row; return 0; }
+static int counts(void *ctx, const struct ev_counts *row) { (void)ctx; (void)row; return 0; }
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct event_ops ops = { .sample = sample, .comm = comm, .mmap = map };
+	uint8_t *copy = fuzz_copy(data, size);
+	const char *key, *val;
+	struct ev_ledger ledger;
+	struct rec_reader *r;
+	uint64_t samples;
+	char path[32];
+	size_t it = 0;
+	int fd;
+
+	mend(copy, size);
+	fd = fuzz_file(copy, size, path);
+	r = rec_reader_open(path);
+	if (r) {
+		while (rec_reader_info_next(r, &it, &key, &val))
+			fuzz_read_text(val);
+		rec_reader_parts(r, &samples);
+		rec_reader_events(r, &ops, NULL);
+		rec_reader_captures(r, capture, NULL);
+		rec_reader_captures_packed(r, capture, NULL);
+		rec_reader_tally(r, tally, NULL);
+		rec_reader_counts(r, counts, NULL);
+		rec_reader_ledger(r, &ledger);
+		rec_reader_check_whole(r);
+		rec_reader_close(r);
+	}
+	close(fd);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* The samples of one KEY block, coded (nibble_codec) or plain: the first byte says which. */
+#include "../fuzz.h"
+#include "samples/sample_codec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sample_dec *d = sample_dec_new();
+	struct feed f = { data, size };
+	struct sample_block block = { .plain = feed_u8(&f) & 1 };
+	uint8_t *code;
+	struct ev_sample ev;
+	uint64_t val;
+
+	block.symbols = feed_bytes(&f, 3);
+	code = fuzz_copy(f.p, f.left);
+	cursor_init(&block.code, code, f.left);
+	sample_dec_key(d);
+	sample_dec_block(d, &block);
+	while (!sample_dec_next(d, &ev)) {
+		fuzz_read(ev.chain, ev.nchain * sizeof(*ev.chain));
+		for (uint64_t a = ev.stack.lo; a < ev.stack.hi; a += 8)
+			stack_view_read(&ev.stack, a, &val);
+		if (ev.stack.shadow) {
+			stack_view_page(&ev.stack, ev.stack.hi);
+			stack_view_hole(&ev.stack, ev.stack.hi);
+		}
+	}
+	sample_dec_done(d);
+	sample_dec_free(d);
+	free(code);
+	return 0;
+}
