@@ -12,6 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
+#include "base/unicode.h"
+
 /* Longer than any message we write. A hostile name in a message is truncated here. */
 #define MESSAGE_MAX 4096
 
@@ -72,22 +75,6 @@ void log_redirect(log_taker to, void *ctx)
 	log_ctx = ctx;
 }
 
-/*
- * Messages contain names of files, threads and containers as they are. Whoever chose such a name
- * must not be able to move the cursor of the reader's terminal.
- */
-static void disarm(char *s, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-			s[i] = '?';
-	}
-}
-
 static void write_all(const char *s, size_t len)
 {
 	/* A loop only because write(2) may be interrupted and stderr may be a full pipe. */
@@ -107,25 +94,28 @@ static void write_all(const char *s, size_t len)
 static void __attribute__((format(printf, 2, 0)))
 emit(const char *severity, const char *fmt, va_list ap)
 {
-	char buf[MESSAGE_MAX];
+	char said[MESSAGE_MAX], buf[MESSAGE_MAX];
 	int saved = errno;
-	size_t len, room;
+	size_t len, used, taken;
 	int n;
 
 	n = log_to ? 0 : severity ? snprintf(buf, sizeof(buf), "%s: %s", log_prog, severity) : snprintf(buf, sizeof(buf), "  ");
 	len = n < 0 ? 0 : (size_t)n;
 	if (len > sizeof(buf) / 2)
 		len = sizeof(buf) / 2;
-	/* One byte is reserved for the newline. */
-	room = sizeof(buf) - 1 - len;
-	n = vsnprintf(buf + len, room, fmt, ap);
-	if (n > 0 && (size_t)n >= room) {
-		len += room - 1;
-		memcpy(buf + len - 3, "...", 3);
-	} else if (n > 0) {
-		len += (size_t)n;
+	n = vsnprintf(said, sizeof(said), fmt, ap);
+	used = n < 0 ? 0 : (size_t)n;
+	/*
+	 * Names of files, threads and containers are in it as they are. Whoever chose one must not
+	 * be able to steer the reader's terminal, or to make a line that looks like ours. The "..."
+	 * and the newline are reserved.
+	 */
+	taken = used < sizeof(said) ? used : utf8_whole(said, sizeof(said) - 1);
+	len += escape_into(buf + len, sizeof(buf) - strlen("...\n") - len, said, &taken);
+	if (taken < used) {
+		memcpy(buf + len, "...", strlen("..."));
+		len += strlen("...");
 	}
-	disarm(buf, len);
 	buf[len++] = '\n';
 	if (log_to)
 		log_to(log_ctx, buf, len);

@@ -94,20 +94,6 @@ void strbuf_add_number(struct strbuf *sb, double v, int digits)
 	sb->s[sb->len] = '\0';
 }
 
-void strbuf_add_clean(struct strbuf *sb, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s, next = (unsigned char)s[1];
-
-		if (c == 0xc2 && next >= 0x80 && next <= 0x9f) {
-			strbuf_addc(sb, '?');
-			s++;
-		} else {
-			strbuf_addc(sb, c < 0x20 || c == 0x7f ? '?' : (char)c);
-		}
-	}
-}
-
 void strbuf_add_varint(struct strbuf *sb, uint64_t v)
 {
 	reserve(sb, 10);

@@ -21,10 +21,6 @@ void strbuf_adds(struct strbuf *sb, const char *s);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* @v with @digits significant digits, like %g but never with an exponent: "0.05", "1.2", "120". */
 void strbuf_add_number(struct strbuf *sb, double v, int digits);
-/*
- * Untrusted text for a terminal: bytes that could control it (C0, DEL, and C1 in UTF-8) become '?'.
- */
-void strbuf_add_clean(struct strbuf *sb, const char *s);
 /* ULEB128 (DWARF 5, 7.6), at most 10 bytes. */
 void strbuf_add_varint(struct strbuf *sb, uint64_t v);
 /* Zigzag, then ULEB128. */

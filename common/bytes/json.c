@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
+#include "base/strbuf.h"
+#include "base/unicode.h"
 #include "base/xalloc.h"
 
 /* The nesting of our documents depends on their format, not on data. Only a bug can exceed this. */
@@ -34,68 +37,42 @@ void json_free(struct json *j)
 	free(j);
 }
 
-/* Length of the well-formed UTF-8 sequence at @s (Unicode 15, table 3-7), or 0. */
-static unsigned int utf8_len(const unsigned char *s)
+/*
+ * Characters that must not reach a reader as they are become \u escapes of JSON, so that a document
+ * on a terminal is harmless and its strings are still exact. Bytes that are no UTF-8 become escapes
+ * of names (escape.h). "</" and "<!" are escaped so that a document can be embedded in an HTML
+ * <script> element, whatever the functions are called (HTML standard, 4.12.1.3).
+ */
+static void put_char(FILE *to, uint32_t cp)
 {
-	unsigned char lo = 0x80, hi = 0xbf;
-	unsigned int n, i;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if ((s[0] & 0xf0) == 0xe0)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
+	if (cp == '\n')
+		fputs("\\n", to);
+	else if (cp == '\t')
+		fputs("\\t", to);
+	else if (cp < 0x10000)
+		fprintf(to, "\\u%04" PRIx32, cp);
 	else
-		return 0;
-	/* The second byte rules out overlong forms, surrogates and values above U+10FFFF. */
-	if (s[0] == 0xe0)
-		lo = 0xa0;
-	else if (s[0] == 0xed)
-		hi = 0x9f;
-	else if (s[0] == 0xf0)
-		lo = 0x90;
-	else if (s[0] == 0xf4)
-		hi = 0x8f;
-	if (s[1] < lo || s[1] > hi)
-		return 0;
-	/* The NUL at the end of the string fails this check like any other wrong byte. */
-	for (i = 2; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return n;
+		fprintf(to, "\\u%04" PRIx32 "\\u%04" PRIx32, 0xd800 + ((cp - 0x10000) >> 10), 0xdc00 + (cp & 0x3ff));
 }
 
-/*
- * "</" and "<!" are escaped so that a document can be embedded in an HTML <script> element,
- * whatever the functions are called (HTML standard, 4.12.1.3).
- */
-static void put_string(FILE *to, const char *str)
+static void put_string(FILE *to, const char *s)
 {
-	const unsigned char *s = (const unsigned char *)str;
+	size_t left = strlen(s), n;
+	uint32_t cp;
 
 	putc('"', to);
-	while (*s) {
-		unsigned int n = utf8_len(s);
-
+	for (; left; s += n, left -= n) {
+		n = utf8_char(s, left, &cp);
 		if (!n) {
-			fputs("\xef\xbf\xbd", to);	/* U+FFFD, one for each wrong byte */
-			s++;
-			continue;
-		}
-		if (*s == '"' || *s == '\\')
+			fprintf(to, "\\\\x{%02x}", (unsigned char)*s);
+			n = 1;
+		} else if (cp == '"' || cp == '\\') {
 			fprintf(to, "\\%c", *s);
-		else if (*s == '\n')
-			fputs("\\n", to);
-		else if (*s == '\t')
-			fputs("\\t", to);
-		else if (*s < 0x20 || *s == 0x7f || (*s == '<' && (s[1] == '/' || s[1] == '!')))
-			fprintf(to, "\\u%04x", *s);
-		else
+		} else if (unicode_hidden(cp) || (cp == '<' && (s[1] == '/' || s[1] == '!'))) {
+			put_char(to, cp);
+		} else {
 			fwrite(s, 1, n, to);
-		s += n;
+		}
 	}
 	putc('"', to);
 }
@@ -151,6 +128,24 @@ void json_str(struct json *j, const char *key, const char *val)
 {
 	lead_in(j, key);
 	put_string(j->to, val);
+}
+
+void json_name(struct json *j, const char *key, const char *name)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_name(&sb, name);
+	json_str(j, key, sb.s);
+	strbuf_fini(&sb);
+}
+
+void json_bytes(struct json *j, const char *key, const char *val)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_bytes(&sb, val);
+	json_str(j, key, sb.s);
+	strbuf_fini(&sb);
 }
 
 void json_u64(struct json *j, const char *key, uint64_t val)

@@ -14,7 +14,15 @@ void json_begin_object(struct json *j, const char *key);	/* @key NULL at top, in
 void json_end_object(struct json *j);
 void json_begin_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
-void json_str(struct json *j, const char *key, const char *val);	/* bad UTF-8 becomes U+FFFD */
+/*
+ * @val may be any bytes. What is no UTF-8 becomes "\x{9b}" (escape.h); all else is exact once JSON's
+ * escapes are undone.
+ */
+void json_str(struct json *j, const char *key, const char *val);
+/* A name, of any bytes, as the text that other outputs show (escape_name()). */
+void json_name(struct json *j, const char *key, const char *name);
+/* The same for what is more than a name, such as a command line (escape_bytes()). */
+void json_bytes(struct json *j, const char *key, const char *val);
 void json_u64(struct json *j, const char *key, uint64_t val);
 void json_i64(struct json *j, const char *key, int64_t val);
 void json_double(struct json *j, const char *key, double val);

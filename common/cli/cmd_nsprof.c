@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/suggest.h"
@@ -196,6 +197,7 @@ static int version(int argc, char **argv)
 static int unknown(const char *name)
 {
 	static const char *const others[] = { "version", "help", "--version", "--help" };
+	struct strbuf shown = STRBUF_INIT;
 	char meant[160];
 	struct suggest s;
 
@@ -204,8 +206,10 @@ static int unknown(const char *name)
 		suggest_offer(&s, commands[i].name);
 	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
 		suggest_offer(&s, others[i]);
-	fprintf(stderr, "nsprof: '%s' is not a command.%s See 'nsprof help'.\n", name,
+	escape_text(&shown, name);
+	fprintf(stderr, "nsprof: '%s' is not a command.%s See 'nsprof help'.\n", shown.s,
 		suggest_text(&s, "", meant, sizeof(meant)));
+	strbuf_fini(&shown);
 	return EXIT_FAILURE;
 }
 

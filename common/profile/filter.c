@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -183,6 +184,18 @@ static int parse_value(struct filter_cond *c)
 	}
 }
 
+/* The name in @text as outputs show it, if that is another text. */
+static char *shown_text(const char *text)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_name(&sb, text);
+	if (strcmp(sb.s, text) != 0)
+		return sb.s;
+	strbuf_fini(&sb);
+	return NULL;
+}
+
 static struct filter_cond *new_cond(struct filter *f, enum filter_key key, const char *text, size_t len)
 {
 	struct filter_cond *c;
@@ -190,6 +203,7 @@ static struct filter_cond *new_cond(struct filter *f, enum filter_key key, const
 	XGROW(f->conds, f->n, f->cap);
 	c = &f->conds[f->n++];
 	*c = (struct filter_cond){ .key = key, .text = xstrndup(text, len) };
+	c->shown = shown_text(c->text);
 	f->has[key] = true;
 	return c;
 }
@@ -315,8 +329,10 @@ void filter_begin(struct filter *f, uint64_t start)
 
 void filter_fini(struct filter *f)
 {
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		free(f->conds[i].text);
+		free(f->conds[i].shown);
+	}
 	free(f->conds);
 	memset(f, 0, sizeof(*f));
 }
@@ -329,7 +345,7 @@ bool filter_accepts(const struct filter *f, enum filter_key key, const char *tex
 		const struct filter_cond *c = &f->conds[i];
 
 		if (c->key == key)
-			meets = text ? !strcmp(c->text, text) || !fnmatch(c->text, text, 0) :
+			meets = text ? !strcmp(c->text, text) || !fnmatch(c->text, text, 0) || (c->shown && !strcmp(c->shown, text)) :
 				       number >= c->from && number < c->to;
 	}
 	return meets;

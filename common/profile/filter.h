@@ -26,6 +26,7 @@ enum filter_key {
 struct filter_cond {
 	enum filter_key key;
 	char *text;		/* owned; "ngin*", "4711", "1.5-" */
+	char *shown;		/* owned; @text as outputs show such a name; NULL: the same */
 	uint64_t from, to;	/* numbers in [from, to); times in ns since the recording began */
 	bool absolute;		/* times are as in ev_sample.time, until filter_begin() */
 	bool span;		/* @text is from filter_add_span() */

@@ -76,7 +76,7 @@ struct profile_meta {
 };
 
 struct profile {
-	struct intern *strings;		/* raw bytes without NUL, tab and newline included */
+	struct intern *strings;		/* text (base/escape.h) */
 	struct profile_frame *frames;	/* [0] unused */
 	struct profile_node *nodes;	/* [0] is the root */
 	struct profile_thread *threads;	/* [0] unused, "unknown" */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -132,6 +133,7 @@ struct reader {
 	struct lines lines;
 	char *f[FIELDS_MAX];	/* fields of the current line; [0] is its letter */
 	size_t n;
+	struct strbuf repaired;
 	bool blocks, ended;	/* lines B, E were seen */
 	uint32_t crc;		/* of all lines so far except E, with line ends */
 	bool altered;		/* crc differs from the one in line E */
@@ -209,11 +211,29 @@ static bool flag(const char *s, bool *out)
 	return (*s == '0' || *s == '1') && !s[1];
 }
 
+/*
+ * Strings are text (escape.h). A profile that others wrote may hold anything. Returns @s, or what it
+ * becomes in @sb.
+ */
+static const char *text(const char *s, struct strbuf *sb)
+{
+	if (escape_is_text(s, strlen(s)))
+		return s;
+	strbuf_reset(sb);
+	escape_text(sb, s);
+	return sb->s;
+}
+
+static uint32_t string(struct reader *r, const char *s)
+{
+	return profile_string(r->p, text(s, &r->repaired));
+}
+
 static bool read_meta(struct reader *r)
 {
 	if (r->n != 3)
 		return false;
-	profile_set_meta(r->p, r->f[1], r->f[2]);
+	profile_set_meta(r->p, r->f[1], text(r->f[2], &r->repaired));
 	return true;
 }
 
@@ -244,10 +264,10 @@ static bool read_thread(struct reader *r)
 	if (r->n != 9 || !whole(r->f[5], -1, &t.pid) || !whole(r->f[6], PROFILE_TID_MERGED, &t.tid) ||
 	    !whole(r->f[7], -1, &t.nspid) || !flag(r->f[8], &t.helper))
 		return false;
-	t.container = profile_string(p, r->f[1]);
-	t.cgroup = profile_string(p, r->f[2]);
-	t.comm = profile_string(p, r->f[3]);
-	t.process = profile_string(p, r->f[4]);
+	t.container = string(r, r->f[1]);
+	t.cgroup = string(r, r->f[2]);
+	t.comm = string(r, r->f[3]);
+	t.process = string(r, r->f[4]);
 	return profile_thread(p, &t) == n;
 }
 
@@ -264,10 +284,10 @@ static bool read_frame(struct reader *r)
 	if (!kind)
 		return false;
 	f.kind = (uint8_t)(kind - kinds);
-	f.name = profile_string(p, r->f[1]);
-	f.dso = profile_string(p, r->f[2]);
-	f.source = profile_string(p, r->f[5]);
-	f.srcline = profile_string(p, r->f[6]);
+	f.name = string(r, r->f[1]);
+	f.dso = string(r, r->f[2]);
+	f.source = string(r, r->f[5]);
+	f.srcline = string(r, r->f[6]);
 	return profile_frame(p, &f) == n;
 }
 
@@ -390,6 +410,7 @@ int profile_read(FILE *in, const char *name, struct profile **out)
 	r.p->cut = !good || !r.ended || r.altered;
 	profile_finish(r.p);
 	lines_fini(&r.lines);
+	strbuf_fini(&r.repaired);
 	*out = r.p;
 	return 0;
 }

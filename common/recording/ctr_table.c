@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/util.h"
@@ -225,12 +226,12 @@ void ctr_name_text(const struct ctr *c, struct strbuf *out)
 	bool is = ctr_is_container(c);
 
 	strbuf_adds(out, is ? "container " : "cgroup '");
-	strbuf_add_clean(out, is ? c->label : c->cgroup);
+	escape_name(out, is ? c->label : c->cgroup);
 	if (!is) {
 		strbuf_addc(out, '\'');
 	} else if (c->runtime[0]) {
 		strbuf_adds(out, " (");
-		strbuf_add_clean(out, c->runtime);
+		escape_name(out, c->runtime);
 		strbuf_addc(out, ')');
 	}
 }

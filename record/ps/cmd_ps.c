@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/signals.h"
@@ -19,6 +20,7 @@
 #include "ps/ps_names.h"
 
 #define INTERVAL_MAX 86400.0	/* seconds */
+#define ID_SHOWN 12	/* columns, as docker ps */
 
 struct options {
 	double interval;	/* seconds */
@@ -29,28 +31,21 @@ struct options {
 
 /* ---- text ---- */
 
-/* Containers choose these names: nothing in them may control a terminal or break the table. */
-static void add_clean(struct strbuf *sb, const char *text)
-{
-	for (; *text; text++)
-		strbuf_addc(sb, (unsigned char)*text <= ' ' || *text == 0x7f ? '?' : *text);
-}
-
-/* "shop/front-0/nginx", "web". */
+/* "shop/front-0/nginx", "web". Containers choose these names: none may break the table. */
 static void full_name(const struct container *c, struct strbuf *sb)
 {
 	strbuf_reset(sb);
 	if (c->pod[0]) {
-		add_clean(sb, c->pod_ns);
+		escape_word(sb, c->pod_ns);
 		strbuf_adds(sb, c->pod_ns[0] ? "/" : "");
-		add_clean(sb, c->pod);
+		escape_word(sb, c->pod);
 		strbuf_addc(sb, '/');
 	}
 	/* A long ID as the name means that there is none. The ID has its own column. */
 	if (!strcmp(c->name, c->id) && strlen(c->id) == 64)
 		strbuf_addc(sb, '-');
 	else
-		add_clean(sb, c->name);
+		escape_word(sb, c->name);
 }
 
 static void shared_names(const struct ps_row *r, struct strbuf *sb)
@@ -81,6 +76,14 @@ static void throttling(const struct ps_row *r, struct strbuf *sb)
 			    (double)(b->throttled_us - a->throttled_us) / 1e6);
 }
 
+/* Most IDs are 64 digits. Others may be any name of a cgroup. */
+static void short_id(const char *id, struct strbuf *sb)
+{
+	escape_word(sb, id);
+	sb->len = escape_prefix(sb->s, ID_SHOWN);
+	sb->s[sb->len] = '\0';
+}
+
 #define COLUMNS 12
 
 static const char *const titles[COLUMNS] = {
@@ -107,20 +110,30 @@ static void row_cells(const struct ps *ps, const struct ps_row *r, struct strbuf
 		strbuf_addc(&cell[3], '-');
 	else
 		strbuf_addf(&cell[3], "%.1f", r->psi);
-	add_clean(&cell[4], c->runtime[0] ? c->runtime : "?");
+	escape_word(&cell[4], c->runtime[0] ? c->runtime : "?");
 	full_name(c, &cell[5]);
-	strbuf_addf(&cell[6], "%.12s", c->id);
+	short_id(c->id, &cell[6]);
 	strbuf_addf(&cell[7], r->pid ? "%u" : "?", r->pid);
 	strbuf_addf(&cell[8], r->nspid ? "%u" : "?", r->nspid);
 	strbuf_addf(&cell[9], "%u", r->processes);
 	shared_names(r, &cell[10]);
-	add_clean(&cell[11], c->image[0] ? c->image : "-");
+	escape_word(&cell[11], c->image[0] ? c->image : "-");
 }
 
 /* Figures are right-aligned, words left-aligned. The last column is not padded. */
 static bool to_the_right(int column)
 {
 	return column < 4 || (column >= 7 && column <= 9);
+}
+
+static void print_cell(int column, const char *text, int width, FILE *to)
+{
+	int pad = width - (int)escape_width(text);
+
+	if (column == COLUMNS - 1)
+		fprintf(to, "  %s\n", text);
+	else
+		fprintf(to, "%s%*s%s%*s", column ? "  " : "", to_the_right(column) ? pad : 0, "", text, to_the_right(column) ? 0 : pad, "");
 }
 
 static void print_text(const struct ps *ps, FILE *to)
@@ -133,15 +146,13 @@ static void print_text(const struct ps *ps, FILE *to)
 	for (size_t k = 0; k < ps->n; k++) {
 		row_cells(ps, &ps->rows[k], cell);
 		for (int i = 0; i < COLUMNS; i++)
-			width[i] = MAX(width[i], (int)cell[i].len);
+			width[i] = MAX(width[i], (int)escape_width(cell[i].s));
 	}
 	for (size_t k = 0; k <= ps->n; k++) {
 		if (k)
 			row_cells(ps, &ps->rows[k - 1], cell);
 		for (int i = 0; i < COLUMNS; i++)
-			fprintf(to, "%s%*s%s", i ? "  " : "",
-				to_the_right(i) ? width[i] : i < COLUMNS - 1 ? -width[i] : 0,
-				k ? cell[i].s : titles[i], i < COLUMNS - 1 ? "" : "\n");
+			print_cell(i, k ? cell[i].s : titles[i], width[i], to);
 	}
 	for (int i = 0; i < COLUMNS; i++)
 		strbuf_fini(&cell[i]);
@@ -157,16 +168,16 @@ static void json_row(struct json *j, const struct ps *ps, const struct ps_row *r
 	const struct cpu_reading *a = &r->before, *b = &r->now;
 
 	json_begin_object(j, NULL);
-	json_str(j, "runtime", c->runtime);
-	json_str(j, "id", c->id);
-	json_str(j, "name", c->name);
-	json_str(j, "image", c->image);
-	json_str(j, "pod", c->pod);
-	json_str(j, "pod_namespace", c->pod_ns);
-	json_str(j, "pod_uid", c->pod_uid);
+	json_name(j, "runtime", c->runtime);
+	json_name(j, "id", c->id);
+	json_name(j, "name", c->name);
+	json_name(j, "image", c->image);
+	json_name(j, "pod", c->pod);
+	json_name(j, "pod_namespace", c->pod_ns);
+	json_name(j, "pod_uid", c->pod_uid);
 	json_u64(j, "pid", r->pid);
 	json_u64(j, "nspid", r->nspid);
-	json_str(j, "cgroup", c->cgroup);
+	json_name(j, "cgroup", c->cgroup);
 	json_u64(j, "processes", r->processes);
 	if (r->ns_known) {
 		json_begin_array(j, "host_namespaces");

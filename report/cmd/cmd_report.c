@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/types.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/signals.h"
@@ -186,7 +187,7 @@ static void focus_text(const struct report_in *in, const struct table_focus *f, 
 	struct strbuf name = STRBUF_INIT;
 
 	header_text(&in->header, to);
-	strbuf_add_clean(&name, in->opts->focus);
+	escape_text(&name, in->opts->focus);
 	fprintf(to, "# '%s'", name.s ? name.s : "");
 	if (f->functions > 1)
 		fprintf(to, " (%" PRIu32 " functions)", f->functions);

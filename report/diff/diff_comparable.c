@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
@@ -75,20 +76,20 @@ static void one_setting(const struct setting *s, const struct diff_input *a, con
 		return;
 	if (!s->what) {
 		strbuf_addf(notes, "%s differs: ", s->key);
-		strbuf_add_clean(notes, va);
+		escape_text(notes, va);
 		strbuf_adds(notes, " and ");
-		strbuf_add_clean(notes, vb);
+		escape_text(notes, vb);
 		strbuf_addc(notes, '\n');
 		return;
 	}
 	strbuf_addf(why, "%s: '", s->what);
-	strbuf_add_clean(why, a->path);
+	escape_text(why, a->path);
 	strbuf_addf(why, "' has %s ", s->key);
-	strbuf_add_clean(why, *va ? va : "none");
+	escape_text(why, *va ? va : "none");
 	strbuf_adds(why, ", '");
-	strbuf_add_clean(why, b->path);
+	escape_text(why, b->path);
 	strbuf_adds(why, "' ");
-	strbuf_add_clean(why, *vb ? vb : "none");
+	escape_text(why, *vb ? vb : "none");
 	strbuf_addc(why, '\n');
 	++*nwhy;
 }
@@ -114,9 +115,9 @@ static size_t shares_differ(const char *what, double a, double b, double max, co
 	if (!(fabs(a - b) > max))
 		return 0;
 	strbuf_addf(why, "%s: %.1f %% of the samples of '", what, a);
-	strbuf_add_clean(why, ia->path);
+	escape_text(why, ia->path);
 	strbuf_addf(why, "', %.1f %% of '", b);
-	strbuf_add_clean(why, ib->path);
+	escape_text(why, ib->path);
 	strbuf_addf(why, "'; more than %.0f points apart\n", max);
 	return 1;
 }
@@ -132,20 +133,20 @@ static void own_notes(const struct diff_input *in, const struct diff_opts *opts,
 
 		if (strcmp(key, "note") && strcmp(key, "throttled") && strcmp(key, "filter"))
 			continue;
-		strbuf_add_clean(notes, in->path);
+		escape_text(notes, in->path);
 		strbuf_adds(notes, !strcmp(key, "filter") ? ": only " : ": ");
-		strbuf_add_clean(notes, intern_str(p->strings, p->meta[i].value));
+		escape_text(notes, intern_str(p->strings, p->meta[i].value));
 		strbuf_addc(notes, '\n');
 	}
 	if (lost >= LOSS_TOLD) {
-		strbuf_add_clean(notes, in->path);
+		escape_text(notes, in->path);
 		strbuf_adds(notes, ": ");
 		strbuf_add_number(notes, lost, 2);
 		strbuf_addf(notes, " %% of its samples were lost or not taken%s\n",
 			    opts->per == DIFF_PER_TOTAL ? "" : "; amounts assume that they were like the others");
 	}
 	if (p->cut) {
-		strbuf_add_clean(notes, in->path);
+		escape_text(notes, in->path);
 		strbuf_adds(notes, ": ends early; only the part that exists is compared\n");
 	}
 }
@@ -166,7 +167,7 @@ static size_t alone(const struct diff_input *in, const struct diff_opts *opts, s
 	if (!reason)
 		return 0;
 	strbuf_adds(why, "'");
-	strbuf_add_clean(why, in->path);
+	escape_text(why, in->path);
 	strbuf_addf(why, "' %s\n", reason);
 	return 1;
 }

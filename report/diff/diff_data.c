@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "bytes/json.h"
 #include "diff/diff_view.h"
+#include "grid/csv.h"
 #include "grid/distributions.h"
 #include "profile/profile.h"
 
@@ -155,18 +156,6 @@ void diff_write_json(const struct diff_view *v, FILE *to)
 	strbuf_fini(&summary);
 }
 
-/* RFC 4180. */
-static void csv_name(const char *s, FILE *to)
-{
-	putc('"', to);
-	for (; *s; s++) {
-		if (*s == '"')
-			putc('"', to);
-		putc(*s, to);
-	}
-	putc('"', to);
-}
-
 void diff_write_csv(const struct diff_view *v, FILE *to)
 {
 	const struct diff *d = v->d;
@@ -179,7 +168,7 @@ void diff_write_csv(const struct diff_view *v, FILE *to)
 	for (size_t i = 0; i < v->nrows; i++) {
 		const struct diff_row *r = &d->row[v->order[i]];
 
-		csv_name(intern_str(d->names, r->name), to);
+		csv_quoted(intern_str(d->names, r->name), to);
 		for (unsigned int value = 0; value < DIFF_VALUES; value++) {
 			const struct diff_column *c = diff_column(d, r, value);
 			double b = diff_rate(d, r, DIFF_BEFORE, value), a = diff_rate(d, r, DIFF_AFTER, value);

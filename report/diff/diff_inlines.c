@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
 #include "input/reshape.h"
@@ -68,7 +69,7 @@ static void note(const char *path, struct strbuf *notes)
 	struct strbuf line = STRBUF_INIT;
 
 	strbuf_adds(&line, "inlined functions of '");
-	strbuf_add_clean(&line, path);
+	escape_text(&line, path);
 	strbuf_adds(&line, "' count for their callers: its debug info was gone for some of the recordings\n");
 	if (!strstr(notes->s ? notes->s : "", line.s))
 		strbuf_adds(notes, line.s);

@@ -1,6 +1,5 @@
 #include "diff/diff_tree.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/xalloc.h"
 #include "diff/diff_side.h"
 #include "input/reshape.h"
+#include "profile/folded_frame.h"
 #include "profile/profile.h"
 
 struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const struct diff *d)
@@ -70,25 +70,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
 }
 
-/*
- * Replaces what would end a frame or a line, and a number at the end, which would be read as a
- * count. @kernel: appends the mark of flamegraph.pl's stackcollapse tools.
- */
-static void add_frame(struct strbuf *sb, const char *name, bool kernel)
-{
-	size_t begin = sb->len, end;
-
-	for (const unsigned char *s = (const unsigned char *)name; *s; s++)
-		strbuf_addc(sb, *s == ';' ? ':' : *s < 0x20 || *s == 0x7f ? '?' : (char)*s);
-	end = sb->len;
-	while (end > begin && isdigit((unsigned char)sb->s[end - 1]))
-		end--;
-	if (end < sb->len && end > begin && sb->s[end - 1] == ' ')
-		sb->s[end - 1] = '_';
-	if (kernel)
-		strbuf_adds(sb, "_[k]");
-}
-
 static char *stack_text(const struct diff_tree *t, uint32_t node, uint32_t **path, size_t *cap)
 {
 	const struct profile *p = t->profile;
@@ -104,8 +85,12 @@ static char *stack_text(const struct diff_tree *t, uint32_t node, uint32_t **pat
 		if (sb.len)
 			strbuf_addc(&sb, ';');
 		f = &p->frames[p->nodes[(*path)[n]].frame];
-		add_frame(&sb, profile_text(p, f->name), t->kernel_apart && f->kind == PROFILE_KERNEL);
+		folded_add_name(&sb, profile_text(p, f->name));
+		if (t->kernel_apart && f->kind == PROFILE_KERNEL)
+			folded_add_marks(&sb, PROFILE_KERNEL, false);
 	}
+	if (folded_ends_in_count(sb.s ? sb.s : "", sb.len))
+		folded_guard_count(&sb);
 	if (!sb.len)
 		strbuf_adds(&sb, "[no stack]");
 	return sb.s;
@@ -128,7 +113,7 @@ void diff_write_folded(const struct diff_tree *t, FILE *to)
 	if (n)
 		qsort(lines, n, sizeof(*lines), by_text);
 	for (size_t i = 0; i < n; i++) {
-		/* Names that differ only in replaced characters. */
+		/* Functions that differ only in what the text does not show. */
 		while (i + 1 < n && !strcmp(lines[i].text, lines[i + 1].text)) {
 			lines[i + 1].count[DIFF_BEFORE] += lines[i].count[DIFF_BEFORE];
 			lines[i + 1].count[DIFF_AFTER] += lines[i].count[DIFF_AFTER];

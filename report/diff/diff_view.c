@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "grid/distributions.h"
+#include "grid/markdown.h"
 #include "profile/profile.h"
 
 /*
@@ -126,34 +128,22 @@ void diff_view_fini(struct diff_view *v)
 
 /* ---- sentences ---- */
 
-/* Appends @text as Markdown code, where only a backtick has a meaning; a name may hold anything. */
-static void add_code(struct strbuf *out, const char *text)
+/* Appends the text of others: as code in Markdown. */
+static void add_foreign(struct strbuf *out, const struct diff_view *v, const char *text)
 {
-	size_t at;
-
-	strbuf_adds(out, "`` ");
-	at = out->len;
-	strbuf_add_clean(out, text);
-	for (; at < out->len; at++)
-		if (out->s[at] == '`')
-			out->s[at] = '\'';
-	strbuf_adds(out, " ``");
+	if (v->markdown)
+		markdown_code(out, text, false);
+	else
+		escape_text(out, text);
 }
 
-/*
- * Markdown would take "<init>" for a tag and hide it, and text between two asterisks for emphasis.
- */
 static void add_name(struct strbuf *out, const struct diff_view *v, const struct diff_row *r)
 {
 	const char *name = r->name ? intern_str(v->d->names, r->name) : "all";
 
-	if (v->markdown) {
-		add_code(out, name);
-		return;
-	}
-	strbuf_adds(out, "'");
-	strbuf_add_clean(out, name);
-	strbuf_adds(out, "'");
+	strbuf_adds(out, v->markdown ? "" : "'");
+	add_foreign(out, v, name);
+	strbuf_adds(out, v->markdown ? "" : "'");
 }
 
 static const char *points(const struct diff_view *v)
@@ -293,6 +283,26 @@ void diff_view_summary(const struct diff_view *v, struct strbuf *out)
 		add_detectable(v, n, low * v->factor, high * v->factor, out);
 }
 
+/* ", cpu-clock:u, 99 Hz" */
+static void add_event(const struct diff_view *v, const struct profile *p, struct strbuf *out)
+{
+	const char *event = profile_meta(p, "event"), *modifier = profile_meta(p, "event_modifier");
+	const char *frequency = profile_meta(p, "frequency");
+	struct strbuf sb = STRBUF_INIT;
+
+	strbuf_addf(&sb, "%s%s%s", event ? event : "", modifier ? ":" : "", modifier ? modifier : "");
+	if (sb.len) {
+		strbuf_adds(out, ", ");
+		add_foreign(out, v, sb.s);
+	}
+	if (frequency) {
+		strbuf_adds(out, ", ");
+		add_foreign(out, v, frequency);
+		strbuf_adds(out, " Hz");
+	}
+	strbuf_fini(&sb);
+}
+
 static void add_side(const struct diff_view *v, unsigned int side, const char *before, struct strbuf *out)
 {
 	const struct diff *d = v->d;
@@ -304,24 +314,9 @@ static void add_side(const struct diff_view *v, unsigned int side, const char *b
 		if (v->in[i].side != side)
 			continue;
 		strbuf_addf(out, "%s%s ", before, side == DIFF_BEFORE ? "before:" : "after: ");
-		strbuf_add_clean(out, v->in[i].path);
+		add_foreign(out, v, v->in[i].path);
 		strbuf_addf(out, ", %" PRIu64 " sample%s", p->samples, plural(p->samples));
-		value = profile_meta(p, "event");
-		if (value) {
-			strbuf_adds(out, ", ");
-			strbuf_add_clean(out, value);
-		}
-		value = profile_meta(p, "event_modifier");
-		if (value) {
-			strbuf_adds(out, ":");
-			strbuf_add_clean(out, value);
-		}
-		value = profile_meta(p, "frequency");
-		if (value) {
-			strbuf_adds(out, ", ");
-			strbuf_add_clean(out, value);
-			strbuf_adds(out, " Hz");
-		}
+		add_event(v, p, out);
 		value = profile_meta(p, "duration_ns");
 		if (value)
 			strbuf_addf(out, ", %.1f s", strtod(value, NULL) / 1e9);
@@ -373,9 +368,12 @@ void diff_view_method(const struct diff_view *v, const char *before, struct strb
 	add_side(v, DIFF_BEFORE, before, out);
 	add_side(v, DIFF_AFTER, before, out);
 	for (const char *line = v->notes; line && *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL)) {
+		char *note = xstrndup(line, strcspn(line, "\n"));
+
 		strbuf_adds(out, before);
-		strbuf_add(out, line, strcspn(line, "\n"));
+		add_foreign(out, v, note);
 		strbuf_addc(out, '\n');
+		free(note);
 	}
 	strbuf_adds(out, before);
 	strbuf_adds(out, !d->opts.period ? "samples" : counts_time(v) ? "CPU time" : "events");
@@ -395,10 +393,7 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 {
 	const struct diff *d = v->d;
 
-	if (v->markdown)
-		add_code(out, g->text);
-	else
-		strbuf_adds(out, g->text);
+	add_foreign(out, v, g->text);
 	strbuf_addf(out, ": %s", g->verdict == GATE_PASS ? "passed" : g->verdict == GATE_FAIL ? "regression" : "inconclusive");
 	if (!g->matched) {
 		strbuf_addf(out, ", each matching function has fewer than %d samples", DIFF_SAMPLES_MIN);
@@ -463,7 +458,7 @@ static void text_row(const struct diff_view *v, const struct diff_row *r, FILE *
 		fprintf(to, " | %5.3f", row_p(d, r));
 	else
 		fprintf(to, " | %5s", "");
-	strbuf_add_clean(&name, intern_str(d->names, r->name));
+	escape_text(&name, intern_str(d->names, r->name));
 	fprintf(to, " %c %s%s\n", "ukjil"[r->kind < PROFILE_KINDS ? r->kind : 0] == 'u' ? ' ' : "ukjil"[r->kind], name.s ? name.s : "",
 		v->color ? "\033[0m" : "");
 	strbuf_fini(&name);
@@ -507,17 +502,12 @@ void diff_write_text(const struct diff_view *v, FILE *to)
 
 /* ---- Markdown ---- */
 
-/* Writes a name into a cell of a table. A bar would end the cell even within code. */
 static void md_name(const char *name, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	add_code(&sb, name);
-	for (const char *s = sb.s; *s; s++) {
-		if (*s == '|')
-			putc('\\', to);
-		putc(*s, to);
-	}
+	markdown_code(&sb, name, true);
+	fwrite(sb.s, 1, sb.len, to);
 	strbuf_fini(&sb);
 }
 

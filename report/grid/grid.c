@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "grid/csv.h"
 #include "profile/profile.h"
 
 #define WIDTH_MAX 60	/* characters; longer texts push the following columns to the right */
@@ -74,27 +76,17 @@ static void cell_text(const struct grid_column *col, const struct grid_cell *c, 
 		strbuf_addf(out, "%" PRIu64, c->n);
 		break;
 	case GRID_TEXT:
-		strbuf_add_clean(out, c->text);
+		escape_text(out, c->text);
 		break;
 	case GRID_PATH:
 		slash = strrchr(c->text, '/');
-		strbuf_add_clean(out, slash && slash[1] ? slash + 1 : c->text);
+		escape_text(out, slash && slash[1] ? slash + 1 : c->text);
 		break;
 	case GRID_SYMBOL:
 		strbuf_addf(out, "[%c] ", kind_marks[c->n]);
-		strbuf_add_clean(out, c->text);
+		escape_text(out, c->text);
 		break;
 	}
-}
-
-/* Counts characters, not bytes: names are UTF-8. */
-static size_t text_width(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
 }
 
 static void find_widths(const struct grid *g, size_t *widths)
@@ -106,7 +98,7 @@ static void find_widths(const struct grid *g, size_t *widths)
 		widths[k] = MAX(strlen(g->cols[k].title) + (k ? 0 : 2), g->cols[k].kind == GRID_PERCENT ? (size_t)9 : (size_t)0);
 		for (size_t i = 0; i < g->nrows && g->cols[k].kind != GRID_PERCENT; i++) {
 			cell_text(&g->cols[k], &g->cells[i * g->ncols + k], &sb);
-			widths[k] = MAX(widths[k], MIN(sb.s ? text_width(sb.s) : 0, (size_t)WIDTH_MAX));
+			widths[k] = MAX(widths[k], MIN(sb.s ? escape_width(sb.s) : 0, (size_t)WIDTH_MAX));
 		}
 	}
 	strbuf_fini(&sb);
@@ -120,7 +112,7 @@ static bool is_right(enum grid_kind kind)
 /* Writes @text into its column; no padding after the last one. */
 static void put_text(const struct grid *g, size_t k, const char *text, size_t width, FILE *to)
 {
-	size_t n = text_width(text);
+	size_t n = escape_width(text);
 	int pad = n < width ? (int)(width - n) : 0;
 
 	fprintf(to, "%s%*s%s", k ? "  " : "", is_right(g->cols[k].kind) ? pad : 0, "", text);
@@ -188,28 +180,14 @@ void grid_separated(const struct grid *g, char sep, FILE *to)
 			for (char *p = sb.s; p && *p; p++)
 				if (*p == sep)
 					*p = '.';
-			fprintf(to, "%.1s%s", k ? &sep : "", sb.s ? sb.s : "");
+			fprintf(to, "%.1s", k ? &sep : "");
+			csv_guarded(sb.s ? sb.s : "", to);
 		}
 		fputs("\n", to);
 		if (g->after_row)
 			g->after_row(g->after_ctx, i, to);
 	}
 	strbuf_fini(&sb);
-}
-
-static void csv_text(const char *s, FILE *to)
-{
-	if (!s[strcspn(s, "\",\r\n")]) {
-		fputs(s, to);
-		return;
-	}
-	fputc('"', to);
-	for (; *s; s++) {
-		if (*s == '"')
-			fputc('"', to);
-		fputc(*s, to);
-	}
-	fputc('"', to);
 }
 
 static void csv_row(const struct grid *g, const struct grid_cell *row, FILE *to)

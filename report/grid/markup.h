@@ -6,14 +6,14 @@
 #include <stdio.h>
 
 /*
- * Text that XML 1.0 (2.2, 2.4) and HTML accept, also in double-quoted attributes. Escapes markup;
- * forbidden control characters and invalid UTF-8 become U+FFFD. Writes at most @max characters and
- * marks a cut with "..". Errors are left in the stream's error flag.
+ * Text that XML 1.0 (2.2, 2.4) and HTML accept, also in double-quoted attributes. Escapes markup, and
+ * as escape_text() does what nobody could see. Writes at most @max columns and marks a cut with
+ * "..". Errors are left in the stream's error flag.
  */
 void markup_text(FILE *to, const char *str, size_t max);
 /*
- * A JavaScript or JSON string with its quotes. Escapes markup, so that it cannot end a script
- * element, a comment or a CDATA section. Invalid UTF-8 becomes U+FFFD.
+ * A JavaScript or JSON string with its quotes, whose value is escape_text()'s. Escapes markup, so
+ * that it cannot end a script element, a comment or a CDATA section.
  */
 void markup_string(FILE *to, const char *str);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "event.h"
@@ -78,7 +79,7 @@ static void add_meta(const struct profile *p, const char *key, const char *befor
 	for (uint32_t i = 0; i < p->nmeta; i++)
 		if (!strcmp(profile_text(p, p->meta[i].key), key)) {
 			strbuf_adds(out, before);
-			strbuf_add_clean(out, profile_text(p, p->meta[i].value));
+			escape_text(out, profile_text(p, p->meta[i].value));
 			strbuf_adds(out, after);
 		}
 }
@@ -125,7 +126,7 @@ void header_text(const struct header *h, FILE *to)
 	strbuf_adds(&sb, "# ");
 	add_total(h, &sb);
 	strbuf_addf(&sb, " in %" PRIu64 " different stack%s, from '", stacks(h->profile), plural(stacks(h->profile)));
-	strbuf_add_clean(&sb, h->path);
+	escape_text(&sb, h->path);
 	strbuf_adds(&sb, "'\n");
 	add_command(p, &sb);
 	if (profile_meta(p, "event")) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/signals.h"
@@ -20,6 +21,7 @@
 #include "recording.h"
 #include "recording/rec_reader.h"
 
+#define COMM_WIDTH 16	/* TASK_COMM_LEN */
 #define SHOWN 20	/* rows of a table in text; JSON has all */
 
 struct info {
@@ -63,22 +65,28 @@ static bool whole(const struct info *in)
 
 /* ---- text ---- */
 
-/* Strings in a recording come from the recorded machines and containers. */
-static void put_clean(FILE *to, const char *s)
+/* Strings in a recording come from the recorded machines and containers. Pads to @width columns. */
+static void put_name(FILE *to, const char *s, size_t width)
 {
 	struct strbuf sb = STRBUF_INIT;
+	size_t n;
 
-	strbuf_add_clean(&sb, s);
-	if (sb.len)
-		fputs(sb.s, to);
+	escape_name(&sb, s);
+	n = escape_width(sb.s);
+	fprintf(to, "%s%*s", sb.s, n < width ? (int)(width - n) : 0, "");
 	strbuf_fini(&sb);
 }
 
 static void put_row(FILE *to, const char *name, const char *value)
 {
-	fprintf(to, "%-14s ", name);
-	put_clean(to, value);
-	putc('\n', to);
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_text(&sb, name);
+	fprintf(to, "%-14s ", sb.s);
+	strbuf_reset(&sb);
+	escape_bytes(&sb, value);
+	fprintf(to, "%s\n", sb.s);
+	strbuf_fini(&sb);
 }
 
 static void text_settings(const struct info *in, FILE *to)
@@ -173,7 +181,7 @@ static void text_container(const struct ctr *c, FILE *to)
 		ctr_name_text(c, &sb);
 	if (c->image[0]) {
 		strbuf_adds(&sb, ", image ");
-		strbuf_add_clean(&sb, c->image);
+		escape_name(&sb, c->image);
 	}
 	add_part(&sb, c, ctr_limit_text);
 	add_part(&sb, c, ctr_throttle_text);
@@ -194,7 +202,7 @@ static void text_containers(const struct info *in, FILE *to)
 
 		text_weight(in, c->periods, to);
 		fprintf(to, "%12" PRIu64 " %10" PRIu64 "  ", c->samples, c->processes);
-		put_clean(to, c->cgroup ? intern_str(st->strings, c->cgroup) : "(unknown)");
+		put_name(to, c->cgroup ? intern_str(st->strings, c->cgroup) : "(unknown)", 0);
 		putc('\n', to);
 		if (c->ctr)
 			text_container(c->ctr, to);
@@ -218,11 +226,11 @@ static void text_processes(const struct info *in, FILE *to)
 			fprintf(to, "%8u  ", p->nspid);
 		else
 			fprintf(to, "%8s  ", "?");
-		put_clean(to, comm);
-		fprintf(to, "%*s", (int)(strlen(comm) < 17 ? 17 - strlen(comm) : 1), "");
-		put_clean(to, p->exe ? intern_str(st->strings, p->exe) : "?");
+		put_name(to, comm, COMM_WIDTH);
 		putc(' ', to);
-		put_clean(to, intern_str(st->strings, p->cgroup));
+		put_name(to, p->exe ? intern_str(st->strings, p->exe) : "?", 0);
+		putc(' ', to);
+		put_name(to, intern_str(st->strings, p->cgroup), 0);
 		putc('\n', to);
 	}
 	text_more(to, st->nprocesses);
@@ -248,7 +256,7 @@ static void json_settings(const struct info *in, struct json *j)
 
 	json_begin_object(j, "settings");
 	while (rec_reader_info_next(in->r, &it, &key, &val))
-		json_str(j, key, val);
+		json_bytes(j, key, val);
 	json_end_object(j);
 }
 
@@ -294,14 +302,14 @@ static void json_damage(const struct info *in, struct json *j)
 
 static void json_container(const struct ctr *c, struct json *j)
 {
-	json_str(j, "label", c->label);
-	json_str(j, "runtime", c->runtime);
-	json_str(j, "id", c->id);
-	json_str(j, "name", c->name);
-	json_str(j, "image", c->image);
-	json_str(j, "pod", c->pod);
-	json_str(j, "pod_namespace", c->pod_ns);
-	json_str(j, "pod_uid", c->pod_uid);
+	json_name(j, "label", c->label);
+	json_name(j, "runtime", c->runtime);
+	json_name(j, "id", c->id);
+	json_name(j, "name", c->name);
+	json_name(j, "image", c->image);
+	json_name(j, "pod", c->pod);
+	json_name(j, "pod_namespace", c->pod_ns);
+	json_name(j, "pod_uid", c->pod_uid);
 	json_bool(j, "removed", c->gone);
 	if (c->quota_us) {
 		json_u64(j, "quota_us", c->quota_us);
@@ -323,7 +331,7 @@ static void json_rows(const struct info *in, struct json *j)
 	json_begin_array(j, "containers");
 	for (size_t i = 0; i < st->ncontainers; i++) {
 		json_begin_object(j, NULL);
-		json_str(j, "cgroup", intern_str(st->strings, st->container[i].cgroup));
+		json_name(j, "cgroup", intern_str(st->strings, st->container[i].cgroup));
 		json_u64(j, "samples", st->container[i].samples);
 		json_u64(j, "periods", st->container[i].periods);
 		json_u64(j, "processes", st->container[i].processes);
@@ -339,9 +347,9 @@ static void json_rows(const struct info *in, struct json *j)
 		json_begin_object(j, NULL);
 		json_u64(j, "pid", p->pid);
 		json_u64(j, "nspid", p->nspid);
-		json_str(j, "comm", intern_str(st->strings, p->comm));
-		json_str(j, "exe", intern_str(st->strings, p->exe));
-		json_str(j, "cgroup", intern_str(st->strings, p->cgroup));
+		json_name(j, "comm", intern_str(st->strings, p->comm));
+		json_name(j, "exe", intern_str(st->strings, p->exe));
+		json_name(j, "cgroup", intern_str(st->strings, p->cgroup));
 		json_u64(j, "samples", p->samples);
 		json_u64(j, "periods", p->periods);
 		json_end_object(j);
@@ -357,7 +365,7 @@ static void print_json(const struct info *in, FILE *to)
 	json_begin_object(j, NULL);
 	json_str(j, "file", in->path);
 	json_u64(j, "version", REC_VERSION);
-	json_str(j, "event", event ? event : "");
+	json_bytes(j, "event", event ? event : "");
 	json_u64(j, "frequency", setting_u64(in, "frequency"));
 	json_u64(j, "period", setting_u64(in, "period"));
 	json_u64(j, "dump_size", setting_u64(in, "dump_size"));

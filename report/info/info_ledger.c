@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "recording/ledger_sums.h"
@@ -278,19 +279,25 @@ static void text_pressure(const struct info_ledger *il, FILE *to)
 
 static void text_absences(const struct info_ledger *il, FILE *to)
 {
+	struct strbuf sb = STRBUF_INIT;
+
 	for (size_t i = 0; i < il->naway && i < SHOWN; i++) {
 		const struct ev_absence *a = &il->away[i];
 
 		if (!i)
 			fprintf(to, "\n%12s  what went away or came back\n", "second");
 		fprintf(to, "%12.3f  ", since_start(il, a->time));
-		if (a->cgroup[0])
-			fprintf(to, "cgroup '%s'", a->cgroup);
-		else
+		if (a->cgroup[0]) {
+			strbuf_reset(&sb);
+			escape_name(&sb, a->cgroup);
+			fprintf(to, "cgroup '%s'", sb.s);
+		} else {
 			fprintf(to, "CPU %" PRIu32, a->cpu);
+		}
 		fprintf(to, " %s\n", absences[a->kind].text);
 	}
 	text_more(il->naway, to);
+	strbuf_fini(&sb);
 }
 
 void info_ledger_text(const struct info_ledger *il, FILE *to)
@@ -422,7 +429,7 @@ static void json_absences(const struct info_ledger *il, struct json *j)
 		json_double(j, "second", since_start(il, a->time));
 		json_str(j, "what", absences[a->kind].key);
 		if (a->cgroup[0])
-			json_str(j, "cgroup", a->cgroup);
+			json_name(j, "cgroup", a->cgroup);
 		else
 			json_u64(j, "cpu", a->cpu);
 		json_end_object(j);

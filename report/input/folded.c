@@ -5,56 +5,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/lines.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/unicode.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "input/stacks.h"
+#include "profile/folded_frame.h"
 #include "views/frame_texts.h"
 
 #define BAD_MAX 60	/* bytes of a bad line that are shown */
 
-/*
- * Reads the annotation of flamegraph.pl's stackcollapse tools, "name_[k]", and cuts it off *@len.
- */
-static uint8_t tool_kind(const char *s, size_t *len)
-{
-	size_t n = *len;
+struct reader {
+	struct profile *p;
+	char *text;		/* owned: the line read last */
+	size_t len, cap;
+	/*
+	 * Its frames. The next line mostly begins with the same ones; these are copied instead of
+	 * looked up. While lines are sorted, the ids are those of nodes. Then the list may also
+	 * hold frames of earlier lines that continue within a frame here: for "a;b2;c" after "a;b",
+	 * the frames of "a;b", since "a;b;c" may come.
+	 */
+	struct frame_list last;
+	struct stacks *stacks;	/* NULL while lines are sorted */
+	struct frame_texts *frames;
+	/*
+	 * So far each text followed the previous one in bytewise order, none had an empty frame,
+	 * and each frame is spelled like its name. Equal stacks are then equal texts, and texts
+	 * with the same beginning are adjacent. So if a frame is neither in the last text nor in
+	 * its list of nodes, its node is new.
+	 */
+	bool sorted;
+	bool respelled;		/* of some frame, name and text differ: others may have its name */
+};
 
-	if (n <= 4 || memcmp(s + n - 4, "_[", 2) || s[n - 1] != ']')
-		return PROFILE_USER;
-	switch (s[n - 2]) {
-	case 'k':
-		*len -= 4;
-		return PROFILE_KERNEL;
-	case 'j':
-		*len -= 4;
-		return PROFILE_JIT;
-	case 'i':
-		*len -= 4;
-		return PROFILE_INLINED;
-	default:
-		return PROFILE_USER;
-	}
-}
-
-/* Returns the frame for a name with annotations. */
+/* Returns the frame for a name with marks. */
 static uint32_t make_frame(void *ctx, const char *s, size_t len)
 {
-	struct profile *p = ctx;
-	static const char joined[] = "_[joined]";
-	struct profile_frame f = { .kind = tool_kind(s, &len) };
-	size_t n = sizeof(joined) - 1;
+	struct reader *r = ctx;
+	struct profile_frame f = { 0 };
+	struct strbuf name = STRBUF_INIT;
 
-	/* nsprof's own mark: a joined frame is the same function as one that was not joined. */
-	if (len > n && memcmp(s + len - n, joined, n) == 0) {
-		len -= n;
-		f.joined = true;
+	f.kind = folded_take_marks(s, &len, &f.joined);
+	if (escape_is_text(s, len) && !memchr(s, '\\', len)) {
+		f.name = intern_addn(r->p->strings, s, len);
+	} else {
+		folded_read_name(&name, s, len);
+		f.name = intern_addn(r->p->strings, name.s, name.len);
+		r->respelled = r->respelled || name.len != len || memcmp(name.s, s, len) != 0;
+		strbuf_fini(&name);
 	}
-	f.name = intern_addn(p->strings, s, len);
-	return profile_frame(p, &f);
+	return profile_frame(r->p, &f);
 }
 
 /*
@@ -88,27 +92,6 @@ static size_t split_count(const char *line, size_t len, uint64_t *count, bool *f
 		at--;
 	return at;
 }
-
-struct reader {
-	struct profile *p;
-	char *text;		/* owned: the line read last */
-	size_t len, cap;
-	/*
-	 * Its frames. The next line mostly begins with the same ones; these are copied instead of
-	 * looked up. While lines are sorted, the ids are those of nodes. Then the list may also
-	 * hold frames of earlier lines that continue within a frame here: for "a;b2;c" after "a;b",
-	 * the frames of "a;b", since "a;b;c" may come.
-	 */
-	struct frame_list last;
-	struct stacks *stacks;	/* NULL while lines are sorted */
-	struct frame_texts *frames;
-	/*
-	 * So far each text followed the previous one in bytewise order, and none had an empty
-	 * frame. Equal stacks are then equal texts, and texts with the same beginning are adjacent.
-	 * So if a frame is neither in the last text nor in its list of nodes, its node is new.
-	 */
-	bool sorted;
-};
 
 static size_t same_bytes(const char *a, const char *b, size_t n)
 {
@@ -165,7 +148,7 @@ static bool add_sorted(struct reader *r, const char *s, size_t len, uint64_t sam
 		node = l->ids[n - 1];
 	}
 	known = l->n;
-	if (!frame_texts_split(r->frames, s, len, pos, l))
+	if (!frame_texts_split(r->frames, s, len, pos, l) || r->respelled)
 		return false;
 	if (l->n > known) {
 		first = profile_chain(r->p, node, l->ids + known, l->n - known);
@@ -203,9 +186,12 @@ static void note_bad(struct strbuf *bad, struct folded_stats *st, const char *li
 
 	if (st->bad++ >= FOLDED_BAD_SHOWN)
 		return;
-	snprintf(text, sizeof(text), "%.*s", (int)MIN(len, (size_t)BAD_MAX), line);
+	len = strnlen(line, len);
+	if (len > BAD_MAX)
+		len = utf8_whole(line, BAD_MAX);
+	snprintf(text, sizeof(text), "%.*s", (int)len, line);
 	strbuf_adds(bad, bad->len ? "', '" : "'");
-	strbuf_add_clean(bad, text);
+	escape_text(bad, text);
 }
 
 static void tell_bad(const char *name, const struct folded_stats *st, const struct strbuf *bad)
@@ -219,7 +205,7 @@ static void tell_bad(const char *name, const struct folded_stats *st, const stru
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st)
 {
 	/* Nodes that exist already do not come from this text. */
-	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, p), .sorted = p->nnodes == 1 };
+	struct reader r = { .p = p, .frames = frame_texts_new(make_frame, &r), .sorted = p->nnodes == 1 };
 	struct strbuf bad = STRBUF_INIT;
 	struct lines lines;
 	uint64_t fractions = 0, lost = 0;

@@ -18,10 +18,10 @@ struct folded_stats {
 /*
  * Reads @in to its end. The count is the last blank-separated word, decimal. Fractions are cut with
  * a warning; 0 counts nothing; a count beyond 64 bits becomes the largest 64-bit number. "# ..."
- * lines and empty lines are skipped. The annotations _[k] _[j] _[i] at the end of a frame set its
- * kind, _[joined] its mark. The unit of the counts is unknown: they go to samples, and there are no
- * periods. Bad lines cause a warning only if there are good ones. Does not finish @p. Returns 0, or
- * negative errno after a message that names @name.
+ * lines and empty lines are skipped. For frames and their marks see folded_frame.h. The unit of the
+ * counts is unknown: they go to samples, and there are no periods. Bad lines cause a warning only
+ * if there are good ones. Does not finish @p. Returns 0, or negative errno after a message that
+ * names @name.
  */
 int folded_read(FILE *in, const char *name, struct profile *p, struct folded_stats *st);
 

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/folded_frame.h"
 
 /* A stack of names in a row of the table. */
 struct chain {
@@ -34,7 +35,7 @@ struct chains {
 static void add_name(struct strbuf *sb, const struct profile *p, uint32_t node)
 {
 	strbuf_adds(sb, sb->len ? ";" : "");
-	strbuf_add_clean(sb, profile_text(p, p->frames[p->nodes[node].frame].name));
+	folded_add_name(sb, profile_text(p, p->frames[p->nodes[node].frame].name));
 }
 
 static char *stack_text(const struct profile *p, uint32_t node, bool callee, uint32_t *path)

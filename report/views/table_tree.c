@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -156,7 +157,7 @@ static void put_line(const struct calltree *t, uint32_t node, uint32_t last, uin
 	grid_percent(nd->total, all, color, to);
 	grid_percent(t->nodes[last].self, all, color, to);
 	strbuf_addf(&sb, "  %*s%s%s", (int)up->indent, "", up->n > 1 ? "+- " : "", marks[nd->hue]);
-	strbuf_add_clean(&sb, intern_str(t->names, nd->name));
+	escape_text(&sb, intern_str(t->names, nd->name));
 	if (times > 1)
 		strbuf_addf(&sb, " (x%" PRIu32 ")", times);
 	if (below->nfolded)

@@ -12,8 +12,10 @@
 #include "annotate/disasm.h"
 #include "annotate/listing.h"
 #include "annotate/sourcetext.h"
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
+#include "base/unicode.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "bytes/json.h"
@@ -56,7 +58,7 @@ static void name_target(const struct annotate_shown *s, uint64_t at, struct strb
 	if (module_symbol(s->func->mod, (struct svma){ at }, &sym) && inlines_symbol(module_inlines(s->func->mod), (struct svma){ at }, &sym))
 		return;
 	name = s->demangle ? demangle(sym.name) : xstrdup(sym.name);
-	strbuf_add_clean(out, name);
+	escape_name(out, name);
 	free(name);
 	if (at != sym.start)
 		strbuf_addf(out, "+0x%" PRIx64, at - sym.start);
@@ -70,7 +72,7 @@ static void operands(const struct annotate_shown *s, const struct listing_insn *
 	const char *text = listing_text(l, li->operands);
 
 	strbuf_reset(out);
-	strbuf_add_clean(out, text);
+	escape_text(out, text);
 	if (!li->has_target)
 		return;
 	if (li->to != LISTING_NONE) {
@@ -105,7 +107,7 @@ static void print_source(const struct annotate_shown *s, const struct listing_in
 	size_t len = 0;
 
 	text = s->source ? sourcetext_line(s->source, s->func->mod, path, li->line, &len) : NULL;
-	strbuf_add_clean(&sb, text || !slash ? (slash ? slash + 1 : path) : path);
+	escape_name(&sb, text || !slash ? (slash ? slash + 1 : path) : path);
 	strbuf_addf(&sb, ":%" PRIu32, li->line);
 	for (size_t i = 0; text && i < len && i < TEXT_WIDTH_MAX; i++) {
 		if (text[i] == '\t')
@@ -114,9 +116,11 @@ static void print_source(const struct annotate_shown *s, const struct listing_in
 			strbuf_addc(&line, text[i] ? text[i] : '?');
 	}
 	fprintf(to, "%17s | %s%s", "", s->color ? DIM : "", sb.s);
+	if (text && len > TEXT_WIDTH_MAX)
+		line.s[line.len = utf8_whole(line.s, line.len)] = '\0';
 	if (line.len) {
 		strbuf_reset(&sb);
-		strbuf_add_clean(&sb, line.s);
+		escape_text(&sb, line.s);
 		fprintf(to, "  %s", sb.s);
 	}
 	fprintf(to, "%s\n", s->color ? PLAIN : "");
@@ -129,9 +133,11 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	const struct annotate_func *f = s->func;
 	struct strbuf sb = STRBUF_INIT;
 
+	escape_word(&sb, s->event);
 	fprintf(to, " Percent  Samples | %s: %" PRIu64 " sample%s of %s, %.2f%% of all %" PRIu64 "%s\n", f->name, f->samples,
-		plural(f->samples), s->event, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
-	strbuf_add_clean(&sb, f->mod->dso.path);
+		plural(f->samples), sb.s, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
+	strbuf_reset(&sb);
+	escape_name(&sb, f->mod->dso.path);
 	fprintf(to, "%17s | %s", "", sb.s);
 	if (f->twins)
 		fprintf(to, " and the same code in %" PRIu32 " more", f->twins);
@@ -221,7 +227,7 @@ static void insn_json(const struct annotate_shown *s, const struct listing_insn 
 	if (li->label)
 		json_bool(j, "jump_target", true);
 	if (li->line) {
-		json_str(j, "file", intern_str(l->files, li->file));
+		json_name(j, "file", intern_str(l->files, li->file));
 		json_u64(j, "line", li->line);
 	}
 	json_end_object(j);
@@ -236,8 +242,8 @@ void annotate_json(const struct annotate_shown *s, struct json *j)
 
 	json_begin_object(j, NULL);
 	json_str(j, "symbol", f->name);
-	json_str(j, "linkage", f->linkage);
-	json_str(j, "binary", f->mod->dso.path);
+	json_name(j, "linkage", f->linkage);
+	json_name(j, "binary", f->mod->dso.path);
 	build_id(f->mod, &sb);
 	if (sb.len)
 		json_str(j, "build_id", sb.s);

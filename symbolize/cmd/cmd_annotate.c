@@ -234,7 +234,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 		const char *event = rec_reader_info(s->r, "event");
 
 		json_begin_object(j, NULL);
-		json_str(j, "event", event ? event : "cpu-clock");
+		json_bytes(j, "event", event ? event : "cpu-clock");
 		json_u64(j, "samples", s->pass.col.samples);
 		if (s->an.period)
 			json_u64(j, "period", s->an.weight);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -146,19 +147,9 @@ static void print_verdicts(const struct missing_input *in)
 	}
 }
 
-/* Counts characters, not bytes: paths are in UTF-8. */
-static size_t text_width(const char *s)
-{
-	size_t n = 0;
-
-	for (; *s; s++)
-		n += ((unsigned char)*s & 0xc0) != 0x80;
-	return n;
-}
-
 static void print_padded(const char *s, size_t width)
 {
-	size_t n = text_width(s);
+	size_t n = escape_width(s);
 
 	fprintf(stderr, "%s%*s  ", s, n < width ? (int)(width - n) : 0, "");
 }
@@ -170,8 +161,8 @@ static void print_gaps(const struct missing_list *g, uint64_t all)
 	if (!n)
 		return;
 	for (size_t i = 0; i < n; i++) {
-		where = MAX(where, text_width(g->list[i].where));
-		reason = MAX(reason, text_width(g->list[i].reason));
+		where = MAX(where, escape_width(g->list[i].where));
+		reason = MAX(reason, escape_width(g->list[i].reason));
 	}
 	where = MIN(where, (size_t)COLUMN_MAX);
 	reason = MIN(reason, (size_t)COLUMN_MAX);

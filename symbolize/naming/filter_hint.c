@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/log.h"
@@ -17,7 +18,6 @@
 #include "replay/replay.h"
 #include "replay/sample_cgroups.h"
 #include "replay/sample_filter.h"
-#include "support/escape.h"
 
 #define SHOWN 8
 #define COMPARED 128	/* bytes of a text, from its end: paths often begin alike */
@@ -149,13 +149,10 @@ static void add_values(const struct survey *sv, enum filter_key key, struct strb
 	qsort(list, n, sizeof(*list), compare);
 	for (size_t i = 0; i < MIN(n, (size_t)SHOWN); i++) {
 		strbuf_reset(&text);
-		if (is_text(key)) {
-			const char *s = intern_str(sv->texts, (uint32_t)list[i].value);
-
-			escape_frame(&text, s, strlen(s));
-		} else {
+		if (is_text(key))
+			escape_name(&text, intern_str(sv->texts, (uint32_t)list[i].value));
+		else
 			strbuf_addf(&text, "%" PRIu64, list[i].value);
-		}
 		strbuf_addf(out, "%s'%s' (%" PRIu64 ")", i ? ", " : "", text.s, list[i].samples);
 	}
 	if (n > SHOWN)

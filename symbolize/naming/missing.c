@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -11,7 +12,6 @@
 #include "elf/elf_file.h"
 #include "modules/jitruntime.h"
 #include "recording/rec_reader.h"
-#include "support/escape.h"
 
 /* perf_event_open(2): a stack copy is smaller than 64 KiB, and a multiple of 8. */
 #define COPY_MAX 65528
@@ -31,8 +31,8 @@ static char *clean_copy(const char *s)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	escape_frame(&sb, s, strlen(s));
-	return sb.s ? sb.s : xstrdup("");
+	escape_name(&sb, s);
+	return sb.s;
 }
 
 static struct missing *add(struct missing_list *g, bool name, const struct module *m, char *where)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/log.h"
@@ -17,10 +18,10 @@
 #include "modules/module_symbols.h"
 #include "naming/name_prefetch.h"
 #include "naming/perfmap_source.h"
+#include "profile/folded_frame.h"
 #include "profile/normalize.h"
 #include "profile/profile.h"
 #include "replay/leading_frames.h"
-#include "support/escape.h"
 #include "support/process_alive.h"
 #include "symbols/demangle.h"
 #include "symbols/demangle_java.h"
@@ -52,11 +53,9 @@ struct pass {
 	struct kallsyms *own_kernel;	/* owned */
 };
 
-static const char *const suffixes[] = { "", "_[k]", "_[j]", "_[i]", "" };
-
 static const uint8_t kinds[] = {
 	[SUFFIX_NONE] = PROFILE_USER, [SUFFIX_KERNEL] = PROFILE_KERNEL, [SUFFIX_JIT] = PROFILE_JIT,
-	[SUFFIX_INLINE] = PROFILE_INLINED,
+	[SUFFIX_INLINE] = PROFILE_INLINED, [SUFFIX_LATER] = PROFILE_USER, [SUFFIX_JIT_LATER] = PROFILE_JIT,
 };
 
 /* @line: as in named_frame. */
@@ -81,7 +80,8 @@ static void add_origin(struct pass *p, size_t first, const char *dso, enum name_
 	if (!nm->opts.detail)
 		return;
 	if (dso && *dso) {
-		escape_frame(&p->clean, dso, strlen(dso));
+		strbuf_reset(&p->clean);
+		escape_name(&p->clean, dso);
 		id = intern_addn(nm->names, p->clean.s, p->clean.len);
 	}
 	for (size_t i = first; i < nm->nids; i++) {
@@ -90,14 +90,32 @@ static void add_origin(struct pass *p, size_t first, const char *dso, enum name_
 	}
 }
 
-/* Flame graphs use the last suffix. */
 static void annotate(struct pass *p, enum suffix suffix)
 {
-	if (!p->nm->opts.annotate || p->nm->opts.detail || suffix >= SUFFIX_LATER)
-		return;
-	if (p->joined)
-		strbuf_adds(&p->clean, "_[joined]");
-	strbuf_adds(&p->clean, suffixes[suffix]);
+	if (p->nm->opts.annotate && !p->nm->opts.detail && suffix < SUFFIX_LATER)
+		folded_add_marks(&p->clean, kinds[suffix], p->joined);
+}
+
+/*
+ * Sets p->clean to the frame of a name: its text, and in folded text what that needs. A symbol in
+ * brackets is no placeholder, and must not look like one.
+ */
+static void make_frame(struct pass *p, const char *name, bool placeholder)
+{
+	const size_t len = strlen(name);
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_reset(&p->clean);
+	if (!placeholder && *name == '[' && name[len - 1] == ']') {
+		strbuf_adds(&text, "\\u{5b}");
+		name++;
+	}
+	escape_name(&text, *name ? name : "?");
+	if (p->nm->opts.detail)
+		strbuf_add(&p->clean, text.s, text.len);
+	else
+		folded_add_name(&p->clean, text.s);
+	strbuf_fini(&text);
 }
 
 /* Owned. Placeholders are never demangled, though some look mangled. */
@@ -135,7 +153,7 @@ static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bo
 			normalize_name(plain);
 		if (!made)
 			made = plain;
-		escape_frame(&p->clean, made, strlen(made));
+		make_frame(p, made, placeholder);
 		annotate(p, suffix);
 		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
 		free(plain);
@@ -175,18 +193,21 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 		return;
 	}
 	nm->nlines++;
-	strbuf_reset(&p->text);
 	if (nm->opts.detail) {
-		strbuf_addf(&p->text, "%s:%" PRIu32, at->file, at->line);
-		escape_frame(&p->clean, p->text.s, p->text.len);
+		strbuf_reset(&p->clean);
+		escape_name(&p->clean, at->file);
+		strbuf_addf(&p->clean, ":%" PRIu32, at->line);
 		line = intern_addn(nm->names, p->clean.s, p->clean.len);
 		add_id(p, frame_id(p, raw, suffix, false), suffix, line);
 		return;
 	}
-	strbuf_addf(&p->text, "%s (%s:%" PRIu32 ")",
-		    intern_str(nm->names, frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false)), at->file,
-		    at->line);
-	escape_frame(&p->clean, p->text.s, p->text.len);
+	line = frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false);
+	strbuf_reset(&p->text);
+	escape_name(&p->text, at->file);
+	strbuf_reset(&p->clean);
+	strbuf_addf(&p->clean, "%s (", intern_str(nm->names, line));
+	folded_add_name(&p->clean, p->text.s);
+	strbuf_addf(&p->clean, ":%" PRIu32 ")", at->line);
 	annotate(p, suffix);
 	add_id(p, intern_addn(nm->names, p->clean.s, p->clean.len), suffix, 0);
 }

@@ -37,8 +37,8 @@ struct named {
 
 /* More about a frame. Strings are ids in naming.names; 0: unknown. */
 struct named_frame {
-	uint32_t dso;		/* as profile_frame.dso; clean */
-	uint32_t line;		/* "file.c:12"; clean */
+	uint32_t dso;		/* as profile_frame.dso; text (escape.h) */
+	uint32_t line;		/* "file.c:12"; text */
 	uint8_t kind;		/* enum profile_kind */
 	uint8_t source;		/* enum name_source */
 	bool joined;
@@ -47,7 +47,7 @@ struct named_frame {
 struct naming {
 	struct naming_opts opts;
 	const struct replay *rp;	/* borrowed */
-	struct intern *names;		/* finished frames: clean, demangled, annotated */
+	struct intern *names;		/* demangled; text, or with annotations frames of folded text */
 	struct named *named;		/* by location id */
 	size_t nlocs;
 	uint32_t *ids;			/* name ids */

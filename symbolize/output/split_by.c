@@ -15,6 +15,7 @@
 #include "base/outplace.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/folded_frame.h"
 
 /* bytes; stays below NAME_MAX with number, suffix and what outfile.c appends */
 #define STEM_MAX 120
@@ -54,6 +55,16 @@ static bool is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       (c && strchr("._-+@:", c));
+}
+
+/* Is the label its file's name? Then no other label may take that name before it. */
+static bool keeps_name(const char *label)
+{
+	size_t n = 0;
+
+	while (is_plain(label[n]))
+		n++;
+	return n && !label[n] && n <= STEM_MAX && !strchr("._-", label[0]);
 }
 
 void split_names_init(struct split_names *sn)
@@ -112,17 +123,19 @@ static int finish_file(struct split *s)
 static FILE *next_file(void *ctx, const char *first)
 {
 	struct split *s = ctx;
-	struct strbuf name = STRBUF_INIT;
+	struct strbuf name = STRBUF_INIT, label = STRBUF_INIT;
 	char *path;
 
 	if (finish_file(s))
 		return NULL;
-	split_name(&s->names, first, &name);
+	folded_read_name(&label, first, strlen(first));
+	split_name(&s->names, label.s, &name);
 	path = xasprintf("%s/%s", s->dir, name.s);
 	s->out = outfile_open(path);
 	s->files += s->out != NULL;
 	free(path);
 	strbuf_fini(&name);
+	strbuf_fini(&label);
 	return s->out ? outfile_text(s->out) : NULL;
 }
 
@@ -133,7 +146,7 @@ int split_write(const char *dir, const struct stacktree *tree, const struct nami
 	int err;
 
 	split_names_init(&s.names);
-	err = fold_write_split(tree, nm, weight, next_file, &s);
+	err = fold_write_split(tree, nm, weight, keeps_name, next_file, &s);
 	if (!err)
 		err = finish_file(&s);
 	split_names_fini(&s.names);

@@ -330,7 +330,7 @@ static void put_entry(struct json *j, const char *label, const char *value)
 	json_begin_object(j, NULL);
 	json_str(j, "label", label);
 	json_str(j, "format", "string");
-	json_str(j, "value", value);
+	json_bytes(j, "value", value);
 	json_end_object(j);
 }
 
@@ -382,7 +382,7 @@ static void put_meta(const struct document *d)
 	json_begin_object(j, "meta");
 	json_u64(j, "version", GECKO_VERSION);
 	json_u64(j, "preprocessedProfileVersion", PROCESSED_VERSION);
-	json_str(j, "product", *info(d, "cmdline") ? info(d, "cmdline") : "nsprof");
+	json_bytes(j, "product", *info(d, "cmdline") ? info(d, "cmdline") : "nsprof");
 	json_str(j, "importedFrom", "nsprof " NSPROF_VERSION);
 	json_double(j, "interval", interval(d));
 	json_double(j, "startTime", (double)strtoull(info(d, "start_wall_ns"), NULL, 10) / NS_PER_MS);

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/folded_frame.h"
 
 /*
  * Text that the following lines share is cached up to this length; the rest is rebuilt for each
@@ -19,7 +21,7 @@
 
 /*
  * What is below a node of the tree of names: lines with the same beginning, each with a frame of
- * its own. No name contains ';', so all lines through a child stay together in the sorted output.
+ * its own. No frame contains ';', so all lines through a child stay together in the sorted output.
  */
 struct item {
 	uint32_t node;		/* a child */
@@ -33,7 +35,39 @@ struct fold {
 	enum fold_weight weight;
 	struct item *items;	/* owned; grouped by parent, sorted within each */
 	size_t *start;		/* owned; index of the first item of each node, and the end */
+	/* Names that a reader would take for a count at the end of a line, and how they are written there. */
+	struct intern *guarded;	/* owned */
+	struct u64map guard_of;	/* name id -> id in @guarded */
 };
+
+static const char *item_text(const struct fold *f, const struct item *it, size_t *len)
+{
+	uint32_t id = f->names->nodes[it->node].loc;
+	const uint64_t *guard = it->below ? NULL : u64map_get(&f->guard_of, id);
+
+	*len = guard ? intern_len(f->guarded, (uint32_t)*guard) : intern_len(f->nm->names, id);
+	return guard ? intern_str(f->guarded, (uint32_t)*guard) : intern_str(f->nm->names, id);
+}
+
+static void find_guarded(struct fold *f)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	f->guarded = intern_new();
+	for (uint32_t id = 1; id < intern_count(f->nm->names); id++) {
+		const char *s = intern_str(f->nm->names, id);
+		const size_t len = intern_len(f->nm->names, id);
+
+		if (!folded_ends_in_count(s, len))
+			continue;
+		strbuf_reset(&sb);
+		strbuf_add(&sb, s, len);
+		folded_guard_count(&sb);
+		*u64map_put(&f->guard_of, id, NULL) = intern_addn(f->guarded, sb.s, sb.len);
+	}
+	strbuf_fini(&sb);
+}
+
 
 int fold_parse_weight(const char *text, enum fold_weight *out)
 {
@@ -115,14 +149,14 @@ static int compare_items(const void *pa, const void *pb, void *ctx)
 {
 	const struct fold *f = ctx;
 	const struct item *a = pa, *b = pb;
-	uint32_t ida = f->names->nodes[a->node].loc, idb = f->names->nodes[b->node].loc;
-	size_t lena = intern_len(f->nm->names, ida), lenb = intern_len(f->nm->names, idb);
-	const char *p = intern_str(f->nm->names, ida), *q = intern_str(f->nm->names, idb);
-	size_t same = MIN(lena, lenb);
-	int order = ida == idb ? 0 : memcmp(p, q, same);
+	size_t lena, lenb, same;
+	const char *p = item_text(f, a, &lena), *q = item_text(f, b, &lenb);
+	int order;
 	struct place pla, plb;
 	char bufa[24], bufb[24];
 
+	same = MIN(lena, lenb);
+	order = p == q ? 0 : memcmp(p, q, same);
 	if (order)
 		return order;
 	pla = (struct place){ p + same, behind_name(f, a, bufa, sizeof(bufa)) };
@@ -174,6 +208,8 @@ static void sort_items(struct fold *f)
 
 /* The path from the root to the current line. */
 struct level {
+	const char *name;
+	size_t len;
 	uint32_t node;
 	size_t at, end;		/* remaining items below it */
 	size_t text;		/* bytes of the prefix, including its name; SIZE_MAX: the prefix
@@ -186,20 +222,19 @@ struct way {
 	size_t n, cap;
 };
 
-static void way_down(struct way *w, const struct fold *f, uint32_t node)
+static void way_down(struct way *w, const struct fold *f, const struct item *it)
 {
 	const struct level *up = w->n ? &w->levels[w->n - 1] : NULL;
-	struct level l = { node, f->start[node], f->start[node + 1], 0 };
-	uint32_t id = f->names->nodes[node].loc;
-	size_t len = intern_len(f->nm->names, id);
+	struct level l = { .node = it->node, .at = f->start[it->node], .end = f->start[it->node + 1] };
 
-	if (up && (up->text > PREFIX_MAX || len > PREFIX_MAX)) {
+	l.name = item_text(f, it, &l.len);
+	if (up && (up->text > PREFIX_MAX || l.len > PREFIX_MAX)) {
 		l.text = SIZE_MAX;
 	} else if (up) {
 		w->prefix.len = up->text;
 		if (w->n > 1)
 			strbuf_addc(&w->prefix, ';');
-		strbuf_add(&w->prefix, intern_str(f->nm->names, id), len);
+		strbuf_add(&w->prefix, l.name, l.len);
 		l.text = w->prefix.len;
 	}
 	XGROW(w->levels, w->n, w->cap);
@@ -241,11 +276,9 @@ static void add_line(struct fold *f, struct way *w)
 	if (i == w->n)
 		return;
 	for (; i < w->n; i++) {
-		uint32_t id = f->names->nodes[w->levels[i].node].loc;
-
 		if (i > 1)
 			add_text(f, ";", 1);
-		add_text(f, intern_str(f->nm->names, id), intern_len(f->nm->names, id));
+		add_text(f, w->levels[i].name, w->levels[i].len);
 	}
 	add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
 	add_text(f, w->prefix.s + text, w->prefix.len - text);
@@ -256,7 +289,7 @@ static void write_lines(struct fold *f, uint32_t root)
 {
 	struct way w = { .prefix = STRBUF_INIT };
 
-	way_down(&w, f, root);
+	way_down(&w, f, &(struct item){ root, true });
 	while (w.n) {
 		struct level *l = &w.levels[w.n - 1];
 		struct item it;
@@ -266,7 +299,7 @@ static void write_lines(struct fold *f, uint32_t root)
 			continue;
 		}
 		it = f->items[l->at++];
-		way_down(&w, f, it.node);
+		way_down(&w, f, &it);
 		if (!it.below) {
 			add_line(f, &w);
 			w.n--;
@@ -281,6 +314,7 @@ static void fold_init(struct fold *f, struct stacktree *names, const struct stac
 {
 	*f = (struct fold){ .nm = nm, .names = names, .weight = weight };
 	merge_by_name(names, tree, nm);
+	find_guarded(f);
 	sort_items(f);
 }
 
@@ -288,6 +322,8 @@ static void fold_fini(struct fold *f, struct stacktree *names)
 {
 	free(f->items);
 	free(f->start);
+	intern_free(f->guarded);
+	u64map_fini(&f->guard_of);
 	stacktree_fini(names);
 }
 
@@ -304,21 +340,26 @@ void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 }
 
 int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
-		     FILE *(*next)(void *ctx, const char *first), void *ctx)
+		     bool (*early)(const char *first), FILE *(*next)(void *ctx, const char *first), void *ctx)
 {
 	struct stacktree names;
 	struct fold f;
 	int err = 0;
 
 	fold_init(&f, &names, tree, nm, weight);
-	for (size_t i = f.start[STACKTREE_ROOT]; i < f.start[STACKTREE_ROOT + 1] && !err; i++) {
-		uint32_t node = f.items[i].node;
+	for (int turn = 0; turn < 2; turn++) {
+		for (size_t i = f.start[STACKTREE_ROOT]; i < f.start[STACKTREE_ROOT + 1] && !err; i++) {
+			uint32_t node = f.items[i].node;
+			const char *first = intern_str(nm->names, names.nodes[node].loc);
 
-		f.to = next(ctx, intern_str(nm->names, names.nodes[node].loc));
-		if (f.to)
-			write_lines(&f, node);
-		else
-			err = -EIO;
+			if (early(first) == turn)
+				continue;
+			f.to = next(ctx, first);
+			if (f.to)
+				write_lines(&f, node);
+			else
+				err = -EIO;
+		}
 	}
 	fold_fini(&f, &names);
 	return err;

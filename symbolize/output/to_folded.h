@@ -22,7 +22,7 @@ enum fold_weight {
 int fold_parse_weight(const char *text, enum fold_weight *out);
 
 /*
- * @tree: of location ids, all named in @nm, with clean frames (escape.h). Write errors are left in
+ * @tree: of location ids, all named in @nm, with frames of folded text (folded_frame.h). Write errors are left in
  * @to's error flag.
  */
 void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
@@ -30,10 +30,11 @@ void fold_write(FILE *to, const struct stacktree *tree, const struct naming *nm,
 
 /*
  * The same as several texts, one for each first frame, which is left out. Each stack must have a
- * second frame. Calls @next for the stream of each first frame, in order, after the previous text
- * is complete. Returns -EIO if @next returns NULL.
+ * second frame. Calls @next for the stream of each first frame, after the previous text is
+ * complete: first for those that @early accepts, then for the others, both in order. Returns -EIO
+ * if @next returns NULL.
  */
 int fold_write_split(const struct stacktree *tree, const struct naming *nm, enum fold_weight weight,
-		     FILE *(*next)(void *ctx, const char *first), void *ctx);
+		     bool (*early)(const char *first), FILE *(*next)(void *ctx, const char *first), void *ctx);
 
 #endif

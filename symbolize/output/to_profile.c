@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/strbuf.h"
 #include "base/util.h"
@@ -160,10 +161,31 @@ static void add_counts(struct builder *b, const uint32_t *nodes)
 
 /* ---- facts ---- */
 
+/* @value: text (escape.h), or NULL. */
 static void meta(struct profile *p, const char *key, const char *value)
 {
 	if (value && *value)
 		profile_set_meta(p, key, value);
+}
+
+/* @value: any bytes, or NULL. */
+static void meta_bytes(struct profile *p, const char *key, const char *value)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_bytes(&sb, value ? value : "");
+	meta(p, key, sb.s);
+	strbuf_fini(&sb);
+}
+
+/* @value: what the user typed, mostly copied from an output. */
+static void meta_shown(struct profile *p, const char *key, const char *value)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	escape_text(&sb, value);
+	meta(p, key, sb.s);
+	strbuf_fini(&sb);
 }
 
 static void meta_u64(struct profile *p, const char *key, uint64_t v)
@@ -183,9 +205,9 @@ static void add_settings(struct profile *p, const struct to_profile *in)
 		{ "target", "target" }, { "command", "cmdline" }, { "begin_wall_ns", "start_wall_ns" },
 	};
 
-	meta(p, "input", in->input);
+	meta_bytes(p, "input", in->input);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		meta(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
+		meta_bytes(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
 	meta(p, "weight", collect_periods_vary(in->col) ? "period" : "samples");
 	meta_u64(p, "duration_ns", in->col->last_time);
 }
@@ -238,7 +260,7 @@ static void add_filters(struct profile *p, const struct filter *f)
 	for (size_t i = 0; f && i < f->n; i++) {
 		strbuf_reset(&sb);
 		strbuf_addf(&sb, "%s=%s", filter_key_name(f->conds[i].key), f->conds[i].text);
-		meta(p, "filter", sb.s);
+		meta_shown(p, "filter", sb.s);
 	}
 	if (f && f->has[FILTER_TIME]) {
 		strbuf_reset(&sb);

@@ -10,13 +10,16 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
 #include "modules/module_symbols.h"
 #include "naming/naming.h"
+#include "profile/folded_frame.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 
@@ -108,36 +111,76 @@ int script_parse_fields(const char *text, uint32_t *fields)
 /* ---- text that all readers parse correctly ---- */
 
 /*
- * Readers split fields at blanks, at digits after a comm, and at parentheses around a file. So
- * blanks become '_' in @text that must be one word, as do parentheses in a file's name. In a
- * symbol, "->" gets a blank, since stackcollapse-perf.pl takes it for an inlined call.
+ * Readers split fields at blanks, at digits after a comm, and at parentheses around a file. They
+ * make folded text of comms and symbols (folded_frame.h), so a symbol must not end in what looks
+ * like a mark there.
  */
-enum text_kind { TEXT_COMM, TEXT_DSO, TEXT_SYM };
+enum text_kind {
+	TEXT_COMM,	/* blanks become '_', as in stackcollapse-perf.pl */
+	TEXT_DSO,	/* blanks and parentheses become escapes */
+	TEXT_SYM,	/* "->" gets a blank: stackcollapse-perf.pl takes it for an inlined call */
+};
 
-static void script_text(FILE *to, const char *text, enum text_kind kind)
+/* Names in one of these forms, each made once. */
+struct script_texts {
+	enum text_kind kind;
+	const struct intern *from;
+	struct intern *made;	/* owned */
+	uint32_t *ids;		/* owned; by id in @from: 1 + id in @made, 0: not yet */
+};
+
+static void script_text(struct strbuf *out, const char *text, enum text_kind kind)
 {
-	if (!*text)
-		putc('?', to);
-	/* inferno takes the first word of digits for the pid. */
-	if (kind == TEXT_COMM && text[strspn(text, "0123456789/")] == '\0')
-		putc('_', to);
-	for (;;) {
-		size_t plain = strcspn(text, " ()-");
-		char c;
+	struct strbuf name = STRBUF_INIT;
 
-		/* Not byte by byte: with more than one thread, each write would lock the stream. */
-		fwrite_unlocked(text, 1, plain, to);
-		text += plain;
-		c = *text++;
-		if (!c)
-			break;
-		if ((kind != TEXT_SYM && c == ' ') || (kind == TEXT_DSO && (c == '(' || c == ')')))
-			putc_unlocked('_', to);
-		else if (kind == TEXT_SYM && c == '-' && *text == '>')
-			fputs_unlocked("- ", to);
+	strbuf_reset(out);
+	/* inferno takes the first word of digits for the pid. */
+	if (kind == TEXT_COMM && *text && text[strspn(text, "0123456789/")] == '\0')
+		strbuf_addc(out, '_');
+	if (kind == TEXT_DSO)
+		strbuf_adds(&name, text);
+	else
+		folded_add_name(&name, text);
+	if (kind == TEXT_SYM && folded_ends_in_count(name.s ? name.s : "", name.len))
+		folded_guard_count(&name);
+	for (const char *s = name.s; s && *s; s++) {
+		if (kind == TEXT_DSO && strchr(" ()", *s))
+			strbuf_addf(out, "\\u{%x}", (unsigned int)*s);
+		else if (kind == TEXT_COMM && *s == ' ')
+			strbuf_addc(out, '_');
+		else if (kind == TEXT_SYM && *s == '-' && s[1] == '>')
+			strbuf_adds(out, "- ");
 		else
-			putc_unlocked(c, to);
+			strbuf_addc(out, *s);
 	}
+	if (!out->len)
+		strbuf_addc(out, '?');
+	strbuf_fini(&name);
+}
+
+static struct script_texts texts_of(enum text_kind kind, const struct intern *from)
+{
+	return (struct script_texts){ kind, from, intern_new(), xcalloc(intern_count(from), sizeof(uint32_t)) };
+}
+
+static void texts_fini(struct script_texts *t)
+{
+	intern_free(t->made);
+	free(t->ids);
+}
+
+static void put(FILE *to, struct script_texts *t, uint32_t id)
+{
+	if (!t->ids[id]) {
+		struct strbuf sb = STRBUF_INIT;
+
+		script_text(&sb, intern_str(t->from, id), t->kind);
+		t->ids[id] = intern_addn(t->made, sb.s, sb.len) + 1;
+		strbuf_fini(&sb);
+	}
+	id = t->ids[id] - 1;
+	/* Not byte by byte: with more than one thread, each write would lock the stream. */
+	fwrite_unlocked(intern_str(t->made, id), 1, intern_len(t->made, id), to);
 }
 
 /* ---- frames ---- */
@@ -145,6 +188,7 @@ static void script_text(FILE *to, const char *text, enum text_kind kind)
 struct printer {
 	const struct to_script *in;
 	FILE *to;
+	struct script_texts comms, cgroups, dsos, syms;
 	const char *event;
 	uint64_t since;		/* ns; the zero of printed times */
 };
@@ -165,7 +209,7 @@ static uint64_t frame_address(const struct location *loc, struct svma *at)
 	return ef && elf_file_off_to_svma(ef, loc->off, &at->v) ? at->v : loc->off;
 }
 
-static void print_dso(const struct printer *p, const struct named_frame *nf, int32_t pid)
+static void print_dso(struct printer *p, const struct named_frame *nf, int32_t pid)
 {
 	const char *dso = intern_str(p->in->nm->names, nf->dso);
 
@@ -177,16 +221,16 @@ static void print_dso(const struct printer *p, const struct named_frame *nf, int
 	else if (!*dso)
 		fputs("[unknown]", p->to);
 	else
-		script_text(p->to, dso, TEXT_DSO);
+		put(p->to, &p->dsos, nf->dso);
 	putc(')', p->to);
 }
 
-static void print_frame(const struct printer *p, const struct location *loc, uint32_t i, bool unnamed, int32_t pid)
+static void print_frame(struct printer *p, const struct location *loc, uint32_t i, bool unnamed, int32_t pid)
 {
 	const struct naming *nm = p->in->nm;
 	const struct named_frame *nf = &nm->frames[i];
 	const uint32_t fields = p->in->fields;
-	const char *line = intern_str(nm->names, nf->line), *name = intern_str(nm->names, nm->ids[i]);
+	const char *line = intern_str(nm->names, nf->line);
 	struct svma at = { 0 };
 	uint64_t addr = frame_address(loc, &at);
 	struct symbol sym;
@@ -200,7 +244,7 @@ static void print_frame(const struct printer *p, const struct location *loc, uin
 		if (unnamed && *intern_str(nm->names, nf->dso) == '/')
 			fputs("[unknown]", p->to);
 		else
-			script_text(p->to, name, TEXT_SYM);
+			put(p->to, &p->syms, nm->ids[i]);
 		if (fields & SCRIPT_SYMOFF && at.v && nf->kind == PROFILE_USER && !unnamed &&
 		    (!module_symbol(loc->mod, at, &sym) || !inlines_symbol(module_inlines(loc->mod), at, &sym)))
 			fprintf(p->to, "+0x%" PRIx64, at.v - sym.start);
@@ -213,7 +257,7 @@ static void print_frame(const struct printer *p, const struct location *loc, uin
 }
 
 /* Prints a stack, leaf first. */
-static void print_stack(const struct printer *p, uint32_t node, int32_t pid)
+static void print_stack(struct printer *p, uint32_t node, int32_t pid)
 {
 	const struct stacktree *tree = &p->in->col->tree;
 	const struct naming *nm = p->in->nm;
@@ -230,7 +274,7 @@ static void print_stack(const struct printer *p, uint32_t node, int32_t pid)
 
 /* ---- samples ---- */
 
-static void print_sample(const struct printer *p, const struct collect_each *e, uint32_t node)
+static void print_sample(struct printer *p, const struct collect_each *e, uint32_t node)
 {
 	const struct collect *c = p->in->col;
 	const struct profile_thread *t = &c->spread.threads[e->thread];
@@ -239,7 +283,7 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 	FILE *to = p->to;
 
 	if (fields & SCRIPT_COMM) {
-		script_text(to, intern_str(c->texts, t->comm), TEXT_COMM);
+		put(to, &p->comms, t->comm);
 		putc(' ', to);
 	}
 	if (fields & SCRIPT_PID && fields & SCRIPT_TID)
@@ -258,7 +302,7 @@ static void print_sample(const struct printer *p, const struct collect_each *e, 
 		fprintf(to, "%s: ", p->event);
 	if (fields & SCRIPT_CGROUP) {
 		putc(' ', to);
-		script_text(to, intern_str(c->texts, t->cgroup), TEXT_DSO);
+		put(to, &p->cgroups, t->cgroup);
 	}
 	putc('\n', to);
 	if (fields & (SCRIPT_IP | SCRIPT_SYM | SCRIPT_DSO))
@@ -275,6 +319,7 @@ static void print_header(const struct printer *p)
 		{ "nrcpus avail", "ncpus" }, { "total memory", "memory_kb", " kB" }, { "cmdline", "cmdline" },
 	};
 	const char *v = rec_reader_info(p->in->reader, "start_wall_ns");
+	struct strbuf sb = STRBUF_INIT;
 	time_t when = v ? (time_t)(strtoull(v, NULL, 10) / NS_PER_S) : 0;
 	char date[64] = "";
 	struct tm tm;
@@ -283,8 +328,12 @@ static void print_header(const struct printer *p)
 		strftime(date, sizeof(date), "%a %b %e %H:%M:%S %Y", &tm);
 	fprintf(p->to, "# ========\n# captured on    : %s\n# header version : 1\n", date);
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
-		if ((v = rec_reader_info(p->in->reader, keys[i][1])))
-			fprintf(p->to, "# %s : %s%s\n", keys[i][0], v, keys[i][2] ? keys[i][2] : "");
+		if ((v = rec_reader_info(p->in->reader, keys[i][1]))) {
+			strbuf_reset(&sb);
+			escape_bytes(&sb, v);
+			fprintf(p->to, "# %s : %s%s\n", keys[i][0], sb.s, keys[i][2] ? keys[i][2] : "");
+		}
+	strbuf_fini(&sb);
 	fprintf(p->to, "# event : name = %s\n# ========\n#\n", p->event);
 }
 
@@ -292,11 +341,17 @@ void to_script(const struct to_script *in, FILE *to)
 {
 	const char *event = rec_reader_info(in->reader, "event"), *mod = rec_reader_info(in->reader, "event_modifier");
 	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
-	struct printer p = { .in = in, .to = to, .event = name };
+	struct printer p = {
+		.in = in, .to = to, .comms = texts_of(TEXT_COMM, in->col->texts), .cgroups = texts_of(TEXT_DSO, in->col->texts),
+		.dsos = texts_of(TEXT_DSO, in->nm->names), .syms = texts_of(TEXT_SYM, in->nm->names),
+	};
+	struct strbuf shown = STRBUF_INIT;
 	const struct collect_each *each = in->col->each;
 	const size_t n = in->header_only ? 0 : in->col->neach;
 	uint32_t *nodes = collect_each_nodes(in->col);
 
+	escape_word(&shown, name);
+	p.event = shown.s;
 	if (in->header || in->header_only)
 		print_header(&p);
 	for (size_t i = 0; i < n && !ferror(to); i++) {
@@ -304,6 +359,11 @@ void to_script(const struct to_script *in, FILE *to)
 			p.since = each[in->deltatime && i ? i - 1 : in->deltatime ? i : 0].time;
 		print_sample(&p, &each[i], nodes[i]);
 	}
+	texts_fini(&p.comms);
+	texts_fini(&p.cgroups);
+	texts_fini(&p.dsos);
+	texts_fini(&p.syms);
+	strbuf_fini(&shown);
 	free(nodes);
 	free(name);
 }

@@ -1,7 +1,7 @@
 /*
  * Writes the collected and named samples as the text of perf script: each sample with its stack, in
  * the order of the recording. stackcollapse-perf.pl, inferno, speedscope and the Firefox Profiler
- * read all of it correctly, whatever bytes are in names: see script_text() in to_script.c.
+ * read all of it correctly, whatever bytes are in names: see enum text_kind in to_script.c.
  */
 #ifndef NSPROF_TO_SCRIPT_H
 #define NSPROF_TO_SCRIPT_H

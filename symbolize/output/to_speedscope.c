@@ -85,7 +85,7 @@ void to_speedscope(FILE *to, const struct profile *p, bool period)
 
 	json_begin_object(j, NULL);
 	json_str(j, "$schema", "https://www.speedscope.app/file-format-schema.json");
-	json_str(j, "name", input ? input : "nsprof");
+	json_bytes(j, "name", input ? input : "nsprof");
 	json_str(j, "exporter", "nsprof " NSPROF_VERSION);
 	json_u64(j, "activeProfileIndex", 0);
 	put_frames(j, p);

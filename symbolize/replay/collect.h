@@ -55,7 +55,7 @@ struct collect {
 	struct callchain *cc;
 	struct locations locs;
 	struct stacktree tree;	/* of location ids */
-	struct intern *texts;	/* LOC_TEXT: owner is an id in it; already clean */
+	struct intern *texts;	/* LOC_TEXT: owner is an id in it; frames of folded text */
 	struct strbuf lead;	/* buffer for making frames */
 	uint32_t truncated, broken, empty; /* LOC_TEXT locations for incomplete stacks */
 	uint32_t scan; /* LOC_TEXT location where a caller was found by scanning the stack */
@@ -64,7 +64,7 @@ struct collect {
 	size_t nleads;
 	size_t leads_cap;
 	struct pending_joins pending;
-	/* empty without opts.block_ns and opts.each; its texts are ids in @texts, and clean */
+	/* empty without opts.block_ns and opts.each; its texts are ids in @texts, and text (escape.h) */
 	struct thread_times spread;
 	/* with opts.block_ns: time of the last sample, filtered out or not, ns since the start */
 	uint64_t last_time;

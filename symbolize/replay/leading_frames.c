@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/threadname.h"
 #include "host/cgroup_path.h"
+#include "profile/folded_frame.h"
 #include "replay/runtime_helpers.h"
-#include "support/escape.h"
 
 #define CONTAINER_ID_SHOWN 12	/* as docker ps shows it */
 
@@ -56,6 +57,17 @@ static bool shown_comm(const struct lead *lead, const struct replay_sample *s, s
 	return false;
 }
 
+/* Sets @out to a name as a frame of folded text. */
+static void folded_lead(struct strbuf *out, const char *name)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	escape_name(&text, name);
+	strbuf_reset(out);
+	folded_add_name(out, text.s);
+	strbuf_fini(&text);
+}
+
 void leading_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT, comm = STRBUF_INIT;
@@ -67,7 +79,7 @@ void leading_frame(const struct lead *lead, enum lead_by by, const struct replay
 		merged = shown_comm(lead, s, &comm);
 		lead_thread_text(by, comm.s, s->ev->pid, s->ev->tid, merged, &text);
 	}
-	escape_frame(out, text.s, text.len);
+	folded_lead(out, text.s);
 	strbuf_fini(&text);
 	strbuf_fini(&comm);
 }
@@ -77,7 +89,7 @@ void leading_process(const struct image *img, struct strbuf *out)
 	struct strbuf text = STRBUF_INIT;
 
 	lead_thread_text(LEAD_PROCESS, img->comm, img->pid, 0, false, &text);
-	escape_frame(out, text.s, text.len);
+	folded_lead(out, text.s);
 	strbuf_fini(&text);
 }
 
@@ -97,7 +109,7 @@ static uint32_t clean_id(struct intern *texts, const char *s)
 	uint32_t id = 0;
 
 	if (*s) {
-		escape_frame(&out, s, strlen(s));
+		escape_name(&out, s);
 		id = intern_add(texts, out.s);
 	}
 	strbuf_fini(&out);

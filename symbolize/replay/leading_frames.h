@@ -11,17 +11,17 @@
 #include "profile/profile.h"
 #include "replay/replay.h"
 
-/* The frame of kind @by, which is neither LEAD_NONE nor LEAD_PROCESS; clean (escape.h). */
+/* The frame of kind @by, which is neither LEAD_NONE nor LEAD_PROCESS, for folded text (folded_frame.h). */
 void leading_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
 /*
- * The LEAD_PROCESS frame of @img; clean. From one exec to the next, a process has one name: the
+ * The LEAD_PROCESS frame of @img, for folded text. From one exec to the next, a process has one name: the
  * last one of its main thread. So call it after the replay.
  */
 void leading_process(const struct image *img, struct strbuf *out);
 /* Is it a container runtime's process in a container? */
 bool leading_is_helper(const struct replay_sample *s);
 /*
- * The thread of a sample, as in a profile. Strings are ids in @texts, and clean. But @out->process
+ * The thread of a sample, as in a profile. Strings are ids in @texts, and text (escape.h). But @out->process
  * is the image's index until leading_process_text() can replace it.
  */
 void leading_thread(const struct lead *lead, const struct replay_sample *s, struct intern *texts,

@@ -1,6 +1,7 @@
 /* Conditions on samples (sample_filter.h). */
 #include "replay/sample_filter.h"
 
+#include "base/escape.h"
 #include "replay/leading_frames.h"
 
 const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf)
@@ -38,9 +39,18 @@ uint64_t filter_number(const struct filter *f, enum filter_key key, const struct
 	}
 }
 
+/* Then the name of a condition may be copied from an output. */
+static bool asks_for_escapes(const struct filter *f, enum filter_key key)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->conds[i].key == key && f->conds[i].shown)
+			return true;
+	return false;
+}
+
 bool filter_meets(const struct filter *f, enum filter_key key, const struct replay_sample *s)
 {
-	struct strbuf buf = STRBUF_INIT;
+	struct strbuf buf = STRBUF_INIT, shown = STRBUF_INIT;
 	const char *text;
 	bool meets;
 
@@ -48,6 +58,11 @@ bool filter_meets(const struct filter *f, enum filter_key key, const struct repl
 		return true;
 	text = filter_text(key, s, &buf);
 	meets = filter_accepts(f, key, text, filter_number(f, key, s));
+	if (!meets && text && asks_for_escapes(f, key)) {
+		escape_name(&shown, text);
+		meets = filter_accepts(f, key, shown.s, 0);
+		strbuf_fini(&shown);
+	}
 	strbuf_fini(&buf);
 	return meets;
 }

@@ -17,7 +17,7 @@ bool filter_meets(const struct filter *f, enum filter_key key, const struct repl
  * none.
  */
 enum filter_key filter_misses_thread(const struct filter *f, const struct replay_sample *s);
-/* The text to match globs of @key with, not clean; it may be in @buf. NULL: @key is not text. */
+/* The text to match globs of @key with, as recorded; it may be in @buf. NULL: @key is not text. */
 const char *filter_text(enum filter_key key, const struct replay_sample *s, struct strbuf *buf);
 /* The number that @key compares; 0 if unknown. */
 uint64_t filter_number(const struct filter *f, enum filter_key key, const struct replay_sample *s);

@@ -52,7 +52,7 @@ around=$(($(used) - before))
 of() { # ID KEY
 	jq -c ".containers[] | select(.id == \"$1\") | .$2" "$T/json"
 }
-is "runtime, name and image" "$(of "$ID" 'runtime, .name, .image' | tr '\n' ' ')" '"docker" "web" "registry/shop:\u001b[2J1" '
+is "runtime, name and image" "$(of "$ID" 'runtime, .name, .image' | tr '\n' ' ')" '"docker" "web" "registry/shop:\\u{1b}[2J1" '
 is "a pod's container" "$(of "${KUBE##*/}" 'pod_namespace, .pod, .name, .pod_uid' | tr '\n' ' ')" "\"shop\" \"front-0\" \"nginx\" \"$POD\" "
 is "the first process" "$(of "$ID" pid)" "$CTR_PID"
 is "and as what it knows itself" "$(of "$ID" nspid)" 1
@@ -77,7 +77,7 @@ fi
 check "none of one that sleeps" jq -e ".containers[] | select(.id == \"${KUBE##*/}\") | .cpus < 0.01" "$T/json"
 check "the interval" jq -e '.interval_s >= 0.5 and .interval_s < 5' "$T/json"
 TEXT=$(cat "$T/text")
-like "a line of the table" "$TEXT" "^ *[0-9.]+ .* docker +web +abc000000000 +$CTR_PID +1 +[23] +user +registry/shop:\?\[2J1$"
+like "a line of the table" "$TEXT" "^ *[0-9.]+ .* docker +web +abc000000000 +$CTR_PID +1 +[23] +user +registry/shop:\\\\u\{1b\}\[2J1$"
 like "with the pod" "$TEXT" "containerd +shop/front-0/nginx +dead00000000 +$IDLE +$IDLE +1 "
 check "the busiest first" [ "$(grep -n " web " "$T/text" | cut -d: -f1)" -lt "$(grep -n "shop/front-0" "$T/text" | cut -d: -f1)" ]
 check "nothing that steers a terminal" sh -c "! grep -q '$(printf '\033')' '$T/text'"

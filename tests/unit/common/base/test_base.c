@@ -548,9 +548,14 @@ static void say_hostile(void)
 {
 	char *big = xmalloc(10001);
 
-	pr_info("name '\033[2J\rx\x7f' caf\xc3\xa9\tend");
+	pr_info("name '\033[2J\rx\x7f\x9b\xe2\x80\xae' caf\xc3\xa9\nnsprof test: end");
 	memset(big, 'y', 10000);
 	big[10000] = '\0';
+	pr_info("%s", big);
+	for (int i = 0; i < 10000; i += 2)
+		memcpy(big + i, "\xc3\xa9", 2);
+	pr_info("%s", big);
+	memset(big, 033, 10000);
 	pr_info("%s", big);
 	free(big);
 }
@@ -561,11 +566,18 @@ static void log_disarms_and_cuts(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(capture(say_hostile, out, 8), 2);
-	assert_string_equal(out[0], "nsprof test: name '?[2J?x?' caf\xc3\xa9\tend\n");
+	assert_int_equal(capture(say_hostile, out, 8), 4);
+	assert_string_equal(out[0], "nsprof test: name '\\u{1b}[2J\\u{d}x\\u{7f}\\x{9b}\\u{202e}' caf\xc3\xa9\\u{a}nsprof test: end\n");
 	len = strlen(out[1]);
 	assert_true(len > 3000 && len <= 4096);
 	assert_string_equal(out[1] + len - 5, "y...\n");
+	/* Neither a character nor an escape is cut in two. */
+	len = strlen(out[2]);
+	assert_true(len > 3000 && len <= 4096);
+	assert_string_equal(out[2] + len - 6, "\xc3\xa9...\n");
+	len = strlen(out[3]);
+	assert_true(len > 3000 && len <= 4096);
+	assert_string_equal(out[3] + len - 10, "\\u{1b}...\n");
 }
 
 static void log_diverted(void **state)

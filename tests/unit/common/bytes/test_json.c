@@ -77,13 +77,31 @@ static void strings_are_escaped(void **state)
 	/* Safe within <script>; other angle brackets stay as they are. */
 	assert_string_is("</script><!--", "\"\\u003c/script>\\u003c!--\"\n");
 	assert_string_is("std::vector<int>", "\"std::vector<int>\"\n");
+	/* A document on a terminal steers it as little, and its strings are exact. */
+	assert_string_is("\xc2\x9b" "a\xe2\x80\xae\xef\xbb\xbf", "\"\\u009ba\\u202e\\ufeff\"\n");
+	assert_string_is("\xf3\xa0\x81\x81\xf4\x8f\xbf\xbf", "\"\\udb40\\udc41\\udbff\\udfff\"\n");
+	assert_string_is("a\\u{1b}", "\"a\\\\u{1b}\"\n");
+}
+
+static void names_are_text(void **state)
+{
+	struct json *j = start();
+
+	(void)state;
+	json_begin_object(j, NULL);
+	json_name(j, "name", " \033 \\u{1b}");
+	json_bytes(j, "bytes", " \033 ");
+	json_end_object(j);
+	finish(j);
+	assert_string_equal(text, "{\"name\":\"\\\\u{20}\\\\u{1b} \\\\u{5c}u{1b}\",\"bytes\":\" \\\\u{1b} \"}\n");
+	free(text);
 }
 
 /* Well-formed and ill-formed sequences of Unicode 15, 3.9, tables 3-7 to 3-9. */
 static void utf8_is_checked(void **state)
 {
 	static const char *const good[] = { "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x94\xa5", "\xef\xbf\xbd",
-		"\xf4\x8f\xbf\xbf", "\xed\x9f\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80" };
+		"\xf4\x8f\xbf\xbd", "\xed\x9f\xbf", "\xe0\xa0\x80", "\xf0\x90\x80\x80" };
 	static const struct {
 		const char *s;
 		int replaced;
@@ -105,12 +123,12 @@ static void utf8_is_checked(void **state)
 		char *p = want + sprintf(want, "\"");
 
 		for (n = 0; n < bad[i].replaced; n++)
-			p += sprintf(p, "\xef\xbf\xbd");
+			p += sprintf(p, "\\\\x{%02x}", (unsigned char)bad[i].s[n]);
 		sprintf(p, "\"\n");
 		assert_string_is(bad[i].s, want);
 	}
 	/* A cut sequence does not swallow the bytes after it. */
-	assert_string_is("\xe2\x82" "A\"", "\"\xef\xbf\xbd\xef\xbf\xbd" "A\\\"\"\n");
+	assert_string_is("\xe2\x82" "A\"", "\"\\\\x{e2}\\\\x{82}A\\\"\"\n");
 }
 
 static void doubles_read_back(void **state)
@@ -141,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(commas_and_keys),
 		cmocka_unit_test(strings_are_escaped),
+		cmocka_unit_test(names_are_text),
 		cmocka_unit_test(utf8_is_checked),
 		cmocka_unit_test(doubles_read_back),
 	};

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "base/escape.h"
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -24,12 +25,16 @@ static uint32_t below(uint64_t *rnd, uint32_t n)
 static uint32_t random_text(struct profile *p, uint64_t *rnd)
 {
 	char text[12];
-	uint32_t n = below(rnd, sizeof(text));
+	uint32_t n = below(rnd, sizeof(text)), id;
+	struct strbuf sb = STRBUF_INIT;
 
 	for (uint32_t i = 0; i < n; i++)
 		text[i] = below(rnd, 3) ? (char)(1 + below(rnd, 255)) : "\t\n\\;"[below(rnd, 4)];
 	text[n] = '\0';
-	return profile_string(p, text);
+	escape_name(&sb, text);
+	id = profile_string(p, sb.s);
+	strbuf_fini(&sb);
+	return id;
 }
 
 static struct profile *random_profile(uint64_t *rnd)

@@ -582,9 +582,9 @@ static void test_jit_names_by_image(void **state)
 	assert_int_equal(rec_writer_capture(r.w, &ksyms), 0);
 	out = folded(&r, LEAD_PROCESS, true);
 	assert_string_equal(out,
-		"a-100;outer_a_[j];leaf:a_[j];do_syscall_[k];inner_[k] 2\n"
-		"b-200;outer_b_[j];leaf_b_7_[j];do_syscall_[k];inner_[k] 1\n"
-		"c-300;outer_a_[j];leaf:a_[j];do_syscall_[k];inner_[k] 1\n"
+		"a-100;outer_a_[j];leaf\\u{3b}a_[j];do_syscall_[k];inner_[k] 2\n"
+		"b-200;outer_b_[j];leaf_b 7_[j];do_syscall_[k];inner_[k] 1\n"
+		"c-300;outer_a_[j];leaf\\u{3b}a_[j];do_syscall_[k];inner_[k] 1\n"
 		"d-300;[jit]_[j];[jit]_[j];do_syscall_[k];inner_[k] 1\n"
 		"d-300;[no mapping] 1\n");
 	free(out);
