@@ -99,7 +99,7 @@ d (deleted)"; mkdir "$d"; cp /app/spin "$d/x 1;
  y 2"; exec "$d/x 1;
  y 2" 60' "$(chain spin)" 95
 unlike "names: each line is frames and one count" "$(cat "$T/names")" '^;|;;|;$|[^0-9]$|^[^ ]* [0-9]+ [0-9]+$'
-is "names: one leading frame" "$(cut -d';' -f1 "$T/names" | sort -u)" "x 1:  y_2"
+is "names: one leading frame" "$(cut -d';' -f1 "$T/names" | sort -u)" 'x 1\u{3b}\u{a} y 2'
 
 # Overwritten in place by another program of the same size, with no build-id to distinguish them.
 # The first program cannot be named any more, and must not get the second one's names.

@@ -68,7 +68,7 @@ class Writer:
 
 
 def text(s, room=8):
-	raw = s.encode() + b'\0'
+	raw = (s if isinstance(s, bytes) else s.encode()) + b'\0'
 	return raw + bytes(-len(raw) % room)
 
 
