@@ -107,6 +107,17 @@ struct ev_ksymbol {	/* a BPF program or trampoline, loaded or unloaded */
  * (PERF_CONTEXT_USER_DEFERRED, Linux 6.19), and the recording lacks what it wrote later.
  */
 #define CHAIN_DEFERRED ((uint64_t)-640)
+/*
+ * Follows the last address of a chain. The recorder kept no other user addresses and no stack, as it
+ * did not know the mappings of the process: nothing tells addresses from data. Ours, not the
+ * kernel's.
+ */
+#define CHAIN_WITHHELD ((uint64_t)-3001)
+/*
+ * Stands for a user address in a chain that is in none of the process's mappings, although these are
+ * known. The address itself may be data.
+ */
+#define CHAIN_UNMAPPED ((uint64_t)1)
 
 struct ev_sample {
 	uint64_t time;
@@ -125,7 +136,7 @@ struct ev_sample {
 	 */
 	uint64_t known_end;
 	bool copy_full;		/* the copy has the size asked for: there may be more stack */
-	bool unmasked;		/* mappings were unknown or --stacks=full: all words are kept */
+	bool unmasked;		/* --stacks=full: all words are kept */
 	bool cut;		/* under pressure, only the lowest words kept; never copy_full */
 };
 
@@ -256,7 +267,7 @@ struct ev_ledger {
 	uint64_t dropped;	/* by the recorder itself */
 	uint64_t throttled;	/* times the kernel throttled an event */
 	uint64_t unordered;	/* records that arrived too late to be sorted by time */
-	uint64_t maps_unknown;	/* kept, but recorded without the process's mappings */
+	uint64_t maps_unknown;	/* kept with all words, but without the process's mappings */
 	uint64_t copy_full;	/* kept, with a stack copy of the size asked for */
 	uint64_t cut;		/* in the file, ev_sample.cut */
 	uint64_t own;		/* left out on purpose: the recorder's own, or from other cgroups */
@@ -270,6 +281,7 @@ struct ev_ledger {
 	uint64_t pressure_ns[PRESSURE_LEVELS];	/* time spent at each */
 	uint64_t cpus_away;	/* most CPUs of the target that were offline at the same time */
 	uint64_t cgroups_gone;	/* cgroups of the target that were removed */
+	uint64_t withheld;	/* kept or cut, without their user stack: CHAIN_WITHHELD */
 	bool have_format_lost;	/* lost_kernel is from PERF_FORMAT_LOST, with losses at the end */
 	bool have_count;	/* every event's count could be read */
 	bool exact;		/* count is of single events, and each of them made a sample */

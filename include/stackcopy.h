@@ -13,7 +13,7 @@
 enum word_class {
 	WORD_STACK = 1,	/* address inside a known stack range */
 	WORD_CODE = 2,	/* address inside an executable mapping */
-	WORD_RAW = 3,	/* anything else; only with full stacks or unknown mappings */
+	WORD_RAW = 3,	/* anything else; only with --stacks=full */
 };
 
 /* The kept words of one copy, lowest address first. Words not listed are zero. */

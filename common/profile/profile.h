@@ -104,7 +104,7 @@ struct profile {
  *	stack_bytes	maximum size of a stack copy	ncpus		of the host
  *	hostname, target, command	as in the recording's settings
  *	begin_wall_ns	CLOCK_REALTIME of block 0	duration_ns	from there to the last sample of the recording
- *	kept, lost, cut, dropped	samples, of the ledger	full_copies	of these, with as much stack as asked for
+ *	kept, lost, cut, dropped, withheld	samples, of the ledger	full_copies	of these, with as much stack as asked for
  *	throttled_times	of events			throttled_samples	estimate of samples missed then
  *	truncated	samples whose stack goes on past the end of the copy
  *	incomplete	samples without a root, including truncated ones

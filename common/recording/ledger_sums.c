@@ -43,6 +43,7 @@ void ledger_sums_text(const struct ev_ledger *l, struct strbuf *out)
 	add_cause(out, start, l->cut, "with cut stacks");
 	add_cause(out, start, l->lost_kernel, "lost");
 	add_cause(out, start, l->dropped, "dropped");
+	add_cause(out, start, l->withheld, "without user stacks");
 	if (l->throttled)
 		strbuf_addf(out, "%sabout %" PRIu64 " not taken when throttled",
 			    out->len > start ? ", " : "", l->throttled_samples);

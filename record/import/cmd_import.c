@@ -47,7 +47,11 @@ int main(int argc, char **argv)
 		{ "stacks", 0, "masked|full",
 		  "keep only what unwinding needs (default), or whole stack copies", OPT_CALL,
 		  &o.full_stacks, set_stacks, .value = "masked|full",
-		  .more = "masked keeps only code and stack addresses; all other data is zeroed." },
+		  .more =
+			"masked keeps only code and stack addresses; all other data is zeroed. "
+			"If the mappings of a process are not known, it keeps no user stack. "
+			"full keeps all data on the stacks, with keys and passwords; guard such "
+			"a recording like a core dump." },
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
 		OPT_COMMON_VERBOSE(&verbose),
@@ -88,5 +92,7 @@ int main(int argc, char **argv)
 		o.input = argv[first];
 	if (!o.input)
 		o.input = "perf.data";
+	if (o.full_stacks)
+		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
 	return import_run(&o) ? 1 : 0;
 }

@@ -45,7 +45,7 @@ struct mask_ctx {
 /* What the words of one sample are compared with. */
 struct classifier {
 	struct mask_ctx *mc;
-	const struct maskset *ms;	/* NULL: only the stack is known */
+	const struct maskset *ms;	/* NULL: all words are kept */
 	const struct plan *plan;	/* of @ms, as is @code */
 	struct coderanges_ask code;
 	uint64_t sp, size;	/* the stack as far as known: [sp, sp + size] */
@@ -216,7 +216,7 @@ static inline uint64_t load_word(const unsigned char *p)
 	return v;
 }
 
-/* Keeps every word but zeros, because guessing could lose what matters. @c->ms may be NULL. */
+/* Keeps every word but zeros. Without mappings, only the stack is known. */
 static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 			 struct stack_words *out)
 {
@@ -224,14 +224,11 @@ static uint32_t keep_all(const struct classifier *c, const unsigned char *p,
 
 	for (uint32_t i = 0; i < out->nwords; i++) {
 		const uint64_t v = load_word(p + (size_t)i * 8);
-		uint8_t cls = v - c->sp <= c->size ? WORD_STACK : 0;
 
 		if (!v)
 			continue;
-		if (c->ms && !cls)
-			cls = classify(c, v);
 		out->idx[n] = (uint16_t)i;
-		out->cls[n] = cls ? cls : WORD_RAW;
+		out->cls[n] = v - c->sp <= c->size ? WORD_STACK : WORD_RAW;
 		out->val[n++] = v;
 	}
 	return n;
@@ -304,11 +301,7 @@ void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, cons
 	p += base - sp;
 	out->nwords = (uint32_t)MIN((size - (base - sp)) / 8, (size_t)STACK_WORDS_MAX);
 	classifier_init(&c, mc, ms, sp, size);
-	/* Without mappings or an aligned stack pointer nothing is certain. */
-	if (!ms || base != sp)
-		out->nkept = keep_all(&c, p, out);
-	else
-		out->nkept = keep_some(&c, p, out->nwords, out);
+	out->nkept = ms ? keep_some(&c, p, out->nwords, out) : keep_all(&c, p, out);
 }
 
 /* ---- words that did not change ---- */
@@ -367,12 +360,11 @@ void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_
 {
 	struct classifier c;
 
-	/* A stack pointer used as an ordinary register does not show where the stack is. */
-	if (!ms || (sp & 7))
+	if (!ms)
 		return;
 	classifier_init(&c, mc, ms, sp, size);
 	for (unsigned int i = 0; i < UREG_MAX; i++) {
-		if (i == UREG_IP || i == UREG_SP || i == UREG_BP || !regs[i])
+		if (i == UREG_IP || i == UREG_SP || !regs[i])
 			continue;
 		if (!classify(&c, regs[i]))
 			regs[i] = 0;

@@ -33,8 +33,8 @@ void mask_ctx_free(struct mask_ctx *mc);	/* accepts NULL */
 
 /*
  * Reduces a stack copy. @sp: user stack pointer (runtime address); @copy: bytes of the copy, any
- * alignment; @size: bytes really copied (dyn_size). @ms NULL keeps every non-zero word. So does a
- * stack pointer that is not 8-aligned, from the next aligned address on.
+ * alignment; @size: bytes really copied (dyn_size). If @sp is not 8-aligned, words begin at the
+ * next aligned address. @ms NULL keeps every non-zero word: only for --stacks=full.
  */
 void mask_stack(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, const void *copy, size_t size,
 		struct stack_words *out);
@@ -56,7 +56,10 @@ struct mask_last {
 uint32_t mask_stack_again(struct mask_ctx *mc, const struct maskset *ms, const struct mask_last *last, uint64_t sp,
 			  const void *copy, size_t size, struct stack_words *out);
 
-/* Zeroes registers that are neither code nor stack; ip, sp and bp stay. @regs: UREG_MAX entries. */
+/*
+ * Zeroes registers that are neither code nor stack. ip and sp stay: the caller knows that ip is in
+ * a mapping, and the copy began at sp. @regs: UREG_MAX entries. @ms NULL keeps all of them.
+ */
 void mask_regs(struct mask_ctx *mc, const struct maskset *ms, uint64_t sp, size_t size, uint64_t *regs);
 
 #endif

@@ -74,13 +74,28 @@ uint32_t seen_addrs_skip(const struct seen_addrs *s, uint32_t owner, const struc
 	return n;
 }
 
+/*
+ * A key does not tell all addresses apart (five-level paging). Those count as new: a lookup is never
+ * wrong.
+ */
+static bool has_key(uint64_t addr)
+{
+	return (uint64_t)((int64_t)(addr << SEEN_ADDRS_TAG_BITS) >> SEEN_ADDRS_TAG_BITS) == addr;
+}
+
+bool seen_addrs_has(const struct seen_addrs *s, uint32_t owner, uint64_t addr)
+{
+	const uint64_t key = key_of(owner, addr);
+
+	return has_key(addr) && s->slot[slot_of(key)] == key;
+}
+
 bool seen_addrs_new_addr(struct seen_addrs *s, uint32_t owner, uint64_t addr)
 {
 	const uint64_t key = key_of(owner, addr);
 	uint64_t *slot = &s->slot[slot_of(key)];
 
-	/* The key does not tell it from others (five-level paging); a lookup is never wrong. */
-	if ((uint64_t)((int64_t)(addr << SEEN_ADDRS_TAG_BITS) >> SEEN_ADDRS_TAG_BITS) != addr)
+	if (!has_key(addr))
 		return true;
 	if (*slot == key)
 		return false;

@@ -40,6 +40,8 @@ uint32_t seen_addrs_owner(struct seen_addrs *s, uint32_t pid);
  * @n: none.
  */
 uint32_t seen_addrs_skip(const struct seen_addrs *s, uint32_t owner, const struct stack_words *words, uint32_t i, uint32_t n);
+/* Was it seen? False also if that was forgotten. */
+bool seen_addrs_has(const struct seen_addrs *s, uint32_t owner, uint64_t addr);
 /* True the first time, and again after it was evicted or the process changed. */
 bool seen_addrs_new_addr(struct seen_addrs *s, uint32_t owner, uint64_t addr);
 /* Mappings of @pid came or went, or the pid has a new owner. */

@@ -302,8 +302,8 @@ int proc_acquire(struct proc *p, uint64_t time);
  * later.
  */
 bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);
-/* Reads /proc/PID/maps again, because a record may have been lost. True if something was new. */
-bool proc_refresh_maps(struct proc *p, uint64_t time);
+/* Reads /proc/PID/maps again, because a record may have been lost. At most ten times a second. */
+void proc_refresh_maps(struct proc *p, uint64_t time);
 
 /* ---- proc_seek.c ---- */
 

@@ -97,17 +97,15 @@ int proc_acquire(struct proc *p, uint64_t time)
 	return ret;
 }
 
-bool proc_refresh_maps(struct proc *p, uint64_t time)
+void proc_refresh_maps(struct proc *p, uint64_t time)
 {
-	uint64_t before = p->maps->gen;
-
 	if (p->kthread || p->dead || p->pt->detached || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
-		return false;
+		return;
 	p->refresh_time = time ? time : 1;
-	if (!p->facts)
-		return !proc_acquire(p, time) && p->maps->gen != before;
-	proc_add_present(p, time);
-	return p->maps->gen != before;
+	if (p->facts)
+		proc_add_present(p, time);
+	else
+		proc_acquire(p, time);
 }
 
 /*

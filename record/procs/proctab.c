@@ -500,29 +500,53 @@ uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid)
 	return threads_touch(&pt->threads, pid, tid)->turn++;
 }
 
+/*
+ * Is @addr code of @p, as far as known? If not, its mappings are read again: a record may have been
+ * lost.
+ */
+static bool has_code(struct proc *p, uint64_t addr)
+{
+	if (p->kthread)
+		return false;
+	if (p->known && mapset_find(p->maps, addr))
+		return true;
+	proc_refresh_maps(p, p->last_time);
+	rivals_seek_met(p->pt);
+	return p->known && mapset_find(p->maps, addr);
+}
+
 const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp,
 				   uint64_t size)
 {
 	struct proctab *pt = p->pt;
-	struct thread *t = threads_touch(&pt->threads, p->pid, tid);
+	struct maskset *ms = &pt->ms;
+	struct thread *t;
 
-	pt->ms.nstacks = thread_learn_stack(t, sp, size, pt->other_stacks);
-	pt->ms.stacks = pt->other_stacks;
-	pt->ms.top = size ? t->stacks[0].end : 0;
-	if (p->kthread)
+	if (!has_code(p, ip))
 		return NULL;
-	/* Code in no known mapping: a record was lost, or the maps could not be read yet. */
-	if (!p->known || !mapset_find(p->maps, ip)) {
-		bool is_new = proc_refresh_maps(p, p->last_time);
+	*ms = (struct maskset){
+		.exec = p->maps->ranges, .nexec = p->maps->n, .version = p->maps->gen,
+		.stacks = pt->other_stacks,
+	};
+	/* A stack pointer used as an ordinary register does not show where the stack is. */
+	if (sp % 8)
+		return ms;
+	t = threads_touch(&pt->threads, p->pid, tid);
+	ms->nstacks = thread_learn_stack(t, sp, size, pt->other_stacks);
+	ms->top = size ? t->stacks[0].end : 0;
+	return ms;
+}
 
-		rivals_seek_met(pt);
-		if (!is_new || !p->known || !mapset_find(p->maps, ip))
-			return NULL;
-	}
-	pt->ms.exec = p->maps->ranges;
-	pt->ms.nexec = p->maps->n;
-	pt->ms.version = p->maps->gen;
-	return &pt->ms;
+bool proc_is_code(struct proc *p, uint64_t addr, bool leaf)
+{
+	if (leaf)
+		return has_code(p, addr);
+	return addr && (mapset_find(p->maps, addr) || mapset_find(p->maps, addr - 1));
+}
+
+bool proc_is_known(const struct proc *p)
+{
+	return p->known && !p->kthread;
 }
 
 void proc_maskset_hold(const struct proc *p, const struct maskset *ms, struct maskset_held *h)

@@ -89,10 +89,17 @@ uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid);
 
 /*
  * What to mask with, for thread @tid with a user stack copy that begins at @sp. NULL: the mappings
- * are unknown, or @ip (user) is in none of them; keep every word. Also learns [sp, sp + size) as a
- * stack of the thread. Borrowed until the next call.
+ * are unknown, or @ip (user) is in none of them; nothing may be kept. Otherwise also learns
+ * [sp, sp + size) as a stack of the thread. Borrowed until the next call.
  */
 const struct maskset *proc_maskset(struct proc *p, uint32_t tid, uint64_t ip, uint64_t sp, uint64_t size);
+/*
+ * Is user address @addr, of a callchain, in code that @p has mapped? @leaf: it is the first one, at
+ * which @p ran. The others are return addresses: one may be the end of a mapping.
+ */
+bool proc_is_code(struct proc *p, uint64_t addr, bool leaf);
+/* Are the mappings of @p known? Not those of a kernel thread: it has none. */
+bool proc_is_known(const struct proc *p);
 
 /* A maskset that stays valid during later calls. */
 struct maskset_held {

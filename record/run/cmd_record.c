@@ -69,6 +69,8 @@ int main(int argc, char **argv)
 		c.o.callgraph = CALLGRAPH_FP;
 	if (first < argc)
 		c.o.command = argv + first;
+	if (c.o.full_stacks && c.o.callgraph != CALLGRAPH_NONE)
+		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
 	rc = session_run(&c.o, &signo);
 	if (signo) {
 		end_by_signal(signo);

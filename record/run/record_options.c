@@ -160,7 +160,11 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		{ "stacks", 0, "masked|full",
 		  "keep only what unwinding needs (default), or whole stack copies", OPT_CALL, o,
 		  record_take_stacks, .value = "masked|full",
-		  .more = "masked keeps only code and stack addresses; all other data is zeroed." },
+		  .more =
+			"masked keeps only code and stack addresses; all other data is zeroed. "
+			"If the mappings of a process are not known, it keeps no user stack. "
+			"full keeps all data on the stacks, with keys and passwords; guard such "
+			"a recording like a core dump." },
 		{ "user-callchains", 0, NULL, "keep only the user-space part of stacks", OPT_FLAG,
 		  &o->user_chains, .more = NULL },
 		{ "kernel-callchains", 0, NULL, "keep only the kernel part of stacks", OPT_FLAG,

@@ -212,7 +212,7 @@ static void read_process(struct session *s, uint32_t pid)
 	int err = proctab_read(s->pt, pid, clock_mono_ns());
 
 	if (err && err != -ESRCH)
-		pr_warn("cannot read the mappings of process %u: %s: its stacks are kept whole and "
+		pr_warn("cannot read the mappings of process %u: %s: its stacks are not kept and "
 			"some of its names may be missing", pid, strerror(-err));
 }
 

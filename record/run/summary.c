@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "events/perm.h"
 #include "recording/ledger_sums.h"
 #include "run/output.h"
 
@@ -26,15 +27,20 @@ static unsigned long long ull(uint64_t v)
 	return v;
 }
 
+static void add_losses(struct strbuf *sb, const struct ev_ledger *l)
+{
+	if (!ledger_sums_missing(l))
+		strbuf_adds(sb, l->throttled || l->withheld ? "none lost, " : "none lost");
+	ledger_sums_text(l, sb);
+}
+
 /* Appends what is missing in the file, and whether that is all that the kernel counted. */
 static void add_causes(struct strbuf *sb, const struct ev_ledger *l, const struct summary *s)
 {
 	uint64_t taken = ledger_sums_taken(l);
 	double covered = ledger_sums_coverage(l);
 
-	if (!ledger_sums_missing(l))
-		strbuf_adds(sb, l->throttled ? "none lost, " : "none lost");
-	ledger_sums_text(l, sb);
+	add_losses(sb, l);
 	if (l->lost_kernel && !l->have_format_lost)
 		strbuf_adds(sb, ", perhaps more at the end");
 	if (l->own)
@@ -78,6 +84,14 @@ static bool tell_standstill(const struct ev_ledger *l, const struct summary *s)
 	return false;
 }
 
+/* How the mappings of all processes would be known. */
+static const char *mappings_remedy(const struct ev_ledger *l)
+{
+	if (!(perm_caps() & PERM_CAP_SYS_PTRACE))
+		return "record as root or with CAP_SYS_PTRACE";
+	return l->lost_sideband ? "records about them were lost" : "the processes ended before they could be read";
+}
+
 static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 {
 	const bool stood = tell_standstill(l, s);
@@ -94,6 +108,9 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 	if (l->lost_sideband)
 		pr_warn("%llu record%s about mappings and processes (no sample%s) %s lost: some names may be missing", ull(l->lost_sideband),
 			plural(l->lost_sideband), plural(l->lost_sideband), plural_of(l->lost_sideband, "was", "were"));
+	if (l->withheld)
+		pr_warn("%llu of %llu samples %s no user stack, as nothing tells addresses from data where the mappings of a process are "
+			"unknown: %s", ull(l->withheld), ull(all), plural_of(l->withheld, "has", "have"), mappings_remedy(l));
 	if (l->throttled)
 		pr_warn("the kernel throttled sampling %llu time%s, %.3f s in all: use a lower -F (larger -c)",
 			ull(l->throttled), plural(l->throttled), (double)l->throttled_ns / 1e9);
@@ -205,9 +222,7 @@ void summary_file(const struct ev_ledger *l, const char *file, uint64_t bytes)
 	uint64_t in_file = l->kept + l->cut, each = in_file ? bytes / in_file : 0;
 	struct strbuf causes = STRBUF_INIT;
 
-	if (!ledger_sums_missing(l))
-		strbuf_adds(&causes, l->throttled ? "none lost, " : "none lost");
-	ledger_sums_text(l, &causes);
+	add_losses(&causes, l);
 	pr_info("wrote %.3f MB to '%s' (%llu sample%s, %llu bytes each; %s)", (double)bytes / 1e6,
 		file, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);

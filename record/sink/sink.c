@@ -111,13 +111,42 @@ static void note_user(struct sink *s, const struct sink_slot *sl, const struct m
 	}
 }
 
-/* Notes kernel addresses, and user addresses of a frame pointer chain. */
-static void note_chain(struct sink *s, const struct sink_slot *sl)
+/* The chain of @in as a copy of our own. Valid until the next call for another sample. */
+static uint64_t *own_chain(struct sink *s, struct sample_in *in)
 {
-	const struct sample_in *in = &sl->raw.in;
+	if (in->chain != s->chain)
+		memcpy(s->chain, in->chain, in->nchain * sizeof(*in->chain));
+	in->chain = s->chain;
+	return s->chain;
+}
+
+/*
+ * Masks user address @i of the chain, which is no known code: programs without frame pointers may
+ * have data in %rbp, or where the kernel then looks for a return address. Returns false if there is
+ * nothing to compare with. Then the user part ends there. What runs outside our pid namespace never
+ * has more than one address.
+ */
+static bool mask_chain(struct sink *s, struct sink_slot *sl, uint32_t i)
+{
+	struct sample_in *in = &sl->raw.in;
+
+	if (proc_is_known(sl->proc) || !in->pid) {
+		own_chain(s, in)[i] = CHAIN_UNMAPPED;
+		return true;
+	}
+	in->nchain = i;
+	sl->withheld = true;
+	return false;
+}
+
+/* Notes kernel addresses, and user addresses of a frame pointer chain. Masks what is no code. */
+static void note_chain(struct sink *s, struct sink_slot *sl)
+{
+	struct sample_in *in = &sl->raw.in;
 	uint64_t context = 0;
 	uint32_t owner = 0;
 
+	in->nchain = MIN(in->nchain, ARRAY_SIZE(s->chain) - 2);
 	if (in->nchain > 1 && in->chain[0] == PERF_CONTEXT_USER)
 		proc_saw_leaf(s->pt, sl->proc, in->chain[1]);
 	for (uint32_t i = 0; i < in->nchain; i++) {
@@ -127,16 +156,40 @@ static void note_chain(struct sink *s, const struct sink_slot *sl)
 			context = v;
 			owner = seen_addrs_owner(s->seen, v == PERF_CONTEXT_KERNEL ? SEEN_ADDRS_KERNEL : in->pid);
 		} else if (context == PERF_CONTEXT_USER) {
-			saw_user(s, sl->proc, owner, v);
+			if (!v || seen_addrs_has(s->seen, owner, v))
+				continue;
+			if (s->opts->full_stacks || proc_is_code(sl->proc, v, in->chain[i - 1] == context))
+				saw_user(s, sl->proc, owner, v);
+			else if (!mask_chain(s, sl, i))
+				break;
 		} else if (context == PERF_CONTEXT_KERNEL && seen_addrs_new_addr(s->seen, owner, v)) {
 			proctab_saw_kernel(s->pt, v);
 		}
 	}
+	if (sl->unmapped && context != PERF_CONTEXT_USER) {
+		own_chain(s, in)[in->nchain++] = (uint64_t)PERF_CONTEXT_USER;
+		s->chain[in->nchain++] = CHAIN_UNMAPPED;
+	}
+	if (sl->withheld)
+		own_chain(s, in)[in->nchain++] = CHAIN_WITHHELD;
+	s->ledger->l.withheld += sl->withheld;
 }
 
 static uint64_t thread_key(const struct sample_in *in)
 {
 	return (uint64_t)in->pid << 32 | in->tid;
+}
+
+/*
+ * Data cannot be told from addresses without mappings, so neither registers nor stack are kept.
+ * Often there is no stack to lose: during an exec, the old one is gone and the registers are still
+ * those of the old program.
+ */
+static void withhold_user(struct sink_slot *sl, uint64_t size)
+{
+	sl->raw.in.has_regs = false;
+	sl->withheld = size;
+	sl->unmapped = !size;
 }
 
 /* Prepares masking of the stack, while the mappings are those of the sample. */
@@ -148,11 +201,15 @@ static void prepare_user(struct sink *s, struct sink_slot *sl)
 	const struct maskset *ms =
 		proc_maskset(sl->proc, in->tid, in->regs[UREG_IP], sp, size);
 
+	if (!ms && !s->opts->full_stacks) {
+		withhold_user(sl, size);
+		return;
+	}
 	if (ms)
 		proc_maskset_hold(sl->proc, ms, &sl->held);
 	else
 		s->ledger->l.maps_unknown++;
-	in->unmasked = s->opts->full_stacks || !ms;
+	in->unmasked = s->opts->full_stacks;
 	in->cut = size > pressure_copy_max(&s->pressure);
 	if (in->cut)
 		size = pressure_copy_max(&s->pressure);
@@ -273,6 +330,7 @@ void sink_take(struct sink *s)
 	}
 	in->stack = NULL;
 	in->copy_full = in->unmasked = in->cut = false;
+	sl->withheld = sl->unmapped = false;
 	sl->proc = proctab_sampled(s->pt, in->pid, in->tid, in->time);
 	proctab_in_cgroup(sl->proc, in->cgroup);
 	/* A process outside our pid namespace: nobody can tell which one this stack belongs to. */

@@ -17,6 +17,7 @@
 #include "mask/maskers.h"
 #include "mask/seen_addrs.h"
 #include "procs/proctab.h"
+#include "recording.h"
 #include "recording/rec_writer.h"
 #include "sink/last_copies.h"
 #include "sink/ledger.h"
@@ -31,6 +32,8 @@ struct sink_slot {		/* a sample on its way */
 	struct raw_sample raw;
 	struct proc *proc;
 	struct maskset_held held;
+	bool withheld;			/* the user part is left out, as CHAIN_WITHHELD says */
+	bool unmapped;			/* there is no stack, and ip is CHAIN_UNMAPPED */
 	struct mask_job job;
 	const struct last_copy *recent;	/* the sample before, source of @job.last; NULL: unknown */
 	const struct ring *ring;	/* borrowed; where the sample is; NULL: elsewhere */
@@ -58,6 +61,7 @@ struct sink {
 	struct stack_words *words;	/* owned; one for each slot; NULL with @recents */
 	struct last_copies *recents;	/* owned; NULL: several threads mask stacks, in any order */
 	uint64_t serial;		/* of the sample written last */
+	uint64_t chain[REC_CHAIN_LEN];	/* of one sample, masked */
 	struct mask_job **jobs;		/* owned; room for nslots */
 	size_t n, nslots;
 };

@@ -89,7 +89,7 @@ static bool ledger_of(const struct profile *p, struct ev_ledger *l)
 {
 	*l = (struct ev_ledger){
 		.kept = meta_u64(p, "kept"), .lost_kernel = meta_u64(p, "lost"), .cut = meta_u64(p, "cut"),
-		.dropped = meta_u64(p, "dropped"),
+		.dropped = meta_u64(p, "dropped"), .withheld = meta_u64(p, "withheld"),
 		.throttled = meta_u64(p, "throttled_times"), .throttled_samples = meta_u64(p, "throttled_samples"),
 	};
 	return profile_meta(p, "kept");
@@ -185,7 +185,7 @@ void header_json(const struct header *h, struct json *j)
 	};
 	static const char *const numbers[] = {
 		"frequency", "fixed_period", "stack_bytes", "ncpus", "begin_wall_ns", "duration_ns", "kept", "lost", "cut",
-		"dropped", "throttled_samples", "truncated", "incomplete",
+		"dropped", "withheld", "throttled_samples", "truncated", "incomplete",
 	};
 	static const char *const lists[] = { "filter", "throttled", "note" };
 	const struct profile *p = h->profile;

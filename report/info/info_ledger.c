@@ -31,7 +31,8 @@ static const struct row taken_rows[] = {
 	ROW(throttled, "times the kernel throttled an event"),
 	ROW(throttled_samples, "samples not taken because of that, estimated"),
 	ROW(unordered, "records that came too late to be put in order"),
-	ROW(maps_unknown, "samples recorded without the process's mappings"),
+	ROW(withheld, "samples without their user stack: the process's mappings were not known"),
+	ROW(maps_unknown, "samples with all words of their stack, as the process's mappings were not known"),
 	ROW(copy_full, "samples whose stack copy has the full requested size"),
 	ROWS_END,
 };

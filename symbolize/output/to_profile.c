@@ -229,6 +229,7 @@ static void add_losses(struct profile *p, const struct to_profile *in)
 	meta_u64(p, "lost", led.lost_kernel);
 	meta_u64(p, "cut", led.cut);
 	meta_u64(p, "dropped", led.dropped);
+	meta_u64(p, "withheld", led.withheld);
 	meta_u64(p, "full_copies", led.copy_full);
 	meta_u64(p, "throttled_times", led.throttled);
 	meta_u64(p, "throttled_samples", led.throttled_samples);

@@ -410,6 +410,13 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
 	return 0;
 }
 
+/* It had registers, but no stack, and the ip is in no mapping. */
+static bool has_unmapped_ip(const struct ev_sample *ev)
+{
+	return ev->nchain >= 2 && ev->chain[ev->nchain - 2] == (uint64_t)PERF_CONTEXT_USER &&
+	       ev->chain[ev->nchain - 1] == CHAIN_UNMAPPED;
+}
+
 /*
  * From the moment the new image has its name until it runs, the kernel maps it. The saved registers
  * are still those of the old image at the entry of execve(2): looked up in the new mappings, their
@@ -417,8 +424,8 @@ static int on_ksymbol(void *ctx, const struct ev_ksymbol *ev)
  */
 static bool in_exec(const struct replay *rp, struct image *img, const struct ev_sample *ev)
 {
-	if (!img->entered && !img->parent && ev->has_regs && ev->stack.lo == ev->stack.hi &&
-	    ev->nchain && ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL)
+	if (!img->entered && !img->parent && ev->stack.lo == ev->stack.hi && ev->nchain &&
+	    ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL && (ev->has_regs || has_unmapped_ip(ev)))
 		return true;
 	if (!img->entered)
 		img->entered_part = rp->part;

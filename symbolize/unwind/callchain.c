@@ -95,6 +95,11 @@ static uint32_t chain_part(struct callchain *cc, const struct ev_sample *s, enum
 	return n;
 }
 
+static bool last_is(const struct ev_sample *s, uint64_t marker)
+{
+	return s->nchain && s->chain[s->nchain - 1] == marker;
+}
+
 void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
 		     struct stack *out)
 {
@@ -158,8 +163,12 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 	 */
 	if (out->n >= cc->max)
 		out->end = UNWIND_DEPTH;
-	else if (s->nchain && s->chain[s->nchain - 1] == CHAIN_DEFERRED)
+	else if (last_is(s, CHAIN_DEFERRED))
 		out->end = UNWIND_DEFERRED;
+	else if (last_is(s, CHAIN_WITHHELD))
+		out->end = UNWIND_WITHHELD;
+	else if (user == 1 && cc->copies && cc->frames[n].addr.v == CHAIN_UNMAPPED)
+		out->end = UNWIND_NO_MAPPING;
 	else if (user && cc->copies)
 		out->end = UNWIND_NARROW;
 	else

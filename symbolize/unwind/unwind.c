@@ -80,6 +80,10 @@ static const struct {
 		"user stack deferred by perf, and its record is missing",
 		"record with a larger -m, or with --call-graph fp alone",
 	},
+	[UNWIND_WITHHELD] = {
+		"mappings of the process unknown, so its stack was not recorded",
+		"record as root or with CAP_SYS_PTRACE",
+	},
 	[UNWIND_NO_USER] = { "no user stack", NULL },
 };
 

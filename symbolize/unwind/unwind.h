@@ -42,6 +42,7 @@ enum unwind_end {
 	UNWIND_NARROW,		/* 32-bit code: with stack copies, only its address is recorded */
 	UNWIND_DEFERRED,	/* the kernel deferred the walk, and its result is not in the
 				 * recording */
+	UNWIND_WITHHELD,	/* the recorder did not know the mappings and kept no user stack */
 	UNWIND_NO_USER,		/* kernel thread, or no user registers */
 	UNWIND_END_MAX,
 };

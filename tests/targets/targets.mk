@@ -18,11 +18,11 @@ without = $(eval LACKING += $(addsuffix :$(1),$(notdir $(2))))
 LACKING :=
 
 # Programs that read a recording or a capture and are not profiled.
-TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump code lookupbench unwindbench lookup demangle)
+TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump leaks code lookupbench unwindbench lookup demangle)
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitedges jitdump odd odd-fp dive \
-	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp))
+	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds, to be single-stepped.
@@ -58,7 +58,7 @@ $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,record) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_record)
 
-$(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
+$(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/leaks $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,common) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_common)
@@ -183,6 +183,8 @@ $(T)/fibers: tests/targets/fibers.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/stale: tests/targets/stale.c $(T)/.dir
 	$(call tcc,$(TCC),)
+$(T)/secrets $(T)/mapflood: $(T)/%: tests/targets/%.c $(T)/.dir
+	$(call tcc,$(TCC),-Wall -Wextra)
 $(T)/uretprobe: tests/targets/uretprobe.c $(T)/.dir
 	$(call tcc,$(TCC),)
 $(T)/uretprobe-fp: tests/targets/uretprobe.c $(T)/.dir

@@ -202,7 +202,7 @@ static void dump_ledger(const struct ev_ledger *l)
 		printf(" %" U, l->pressure_n[i]);
 	for (int i = 0; i < PRESSURE_LEVELS; i++)
 		printf(" %" U, l->pressure_ns[i]);
-	printf(" %" U " %" U "\n", l->cpus_away, l->cgroups_gone);
+	printf(" %" U " %" U " %" U "\n", l->cpus_away, l->cgroups_gone, l->withheld);
 }
 
 int main(int argc, char **argv)

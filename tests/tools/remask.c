@@ -179,7 +179,8 @@ static int remask_sample(void *ctx, const struct ev_sample *ev)
 	ms.stacks = rm->others;
 	ms.top = size ? t->stacks[0].end : 0;
 	/*
-	 * The recorder's rule: a user ip outside all mappings means that the mappings are unknown.
+	 * With a user ip outside all mappings, the recorder keeps nothing. Here, all stays: there is
+	 * nothing to compare.
 	 */
 	for (i = 0; i < ms.nexec; i++)
 		if (ev->regs[UREG_IP] >= ms.exec[i].start && ev->regs[UREG_IP] < ms.exec[i].end)

@@ -3,7 +3,8 @@
 
 Frames are compared by their offset in the page, since a function may have several names, and perf
 counts addresses of programs at fixed places from another start. perf's addresses of kernel-walked
-frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame.
+frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame; ours
+is 0 where perf has an address outside all mappings, which a recording does not keep.
 Prints how many samples are equal; for how many perf has a part of the frames, in their order (where
 it got lost, its stack ends with [unknown] frames or a wrong one); how many differ; and how many
 only perf has. Of the first three samples that differ, it prints the frames around the difference.
@@ -28,7 +29,7 @@ def read(path):
 		else:
 			m = re.match(r'^\s*([0-9a-f]+) (.*) \((.*)\)$', line)
 			# Inlined frames have no code of their own.
-			if m and m.group(3) != 'inlined' and (int(m.group(1), 16) or m.group(2) != '[unknown]'):
+			if m and m.group(3) != 'inlined' and (int(m.group(1), 16) or m.group(2) not in ('[unknown]', '[no mapping]')):
 				frames.append((int(m.group(1), 16) & 0xfff, m.group(2)))
 	return samples
 

@@ -74,6 +74,7 @@ static void test_captures_info_ledger(void **state)
 				.pressure_ns = { 22, 23, 24, 25, 26 },
 				.cpus_away = 27,
 				.cgroups_gone = 28,
+				.withheld = 29,
 				.have_format_lost = true,
 				.exact = true };
 	struct ev_ledger out;
@@ -148,6 +149,7 @@ static void test_captures_info_ledger(void **state)
 	}
 	assert_int_equal(out.cpus_away, 27);
 	assert_int_equal(out.cgroups_gone, 28);
+	assert_int_equal(out.withheld, 29);
 	assert_true(out.have_format_lost);
 	assert_false(out.have_count);
 	assert_true(out.exact);

@@ -354,7 +354,7 @@ static void test_own_stack(void **state)
 	assert_true(out.nkept > 4);
 }
 
-static void test_unknown_mappings_keep_all(void **state)
+static void test_full_keeps_all(void **state)
 {
 	uint64_t words[] = { 5, 0, SP + 8, 0xdeadbeef };
 
@@ -372,7 +372,7 @@ static void test_misaligned_sp(void **state)
 	struct range exec[] = { { 0x400000, 0x401000 } };
 	struct maskset ms = { exec, 1, NULL, 0, 0, 0 };
 	unsigned char copy[5 + 3 * 8 + 3];
-	uint64_t words[] = { 77, 0, 0x400123 };
+	uint64_t words[] = { 77, 0x400123, SP + 16 };
 
 	(void)state;
 	memset(copy, 0xff, sizeof(copy));
@@ -381,10 +381,12 @@ static void test_misaligned_sp(void **state)
 	assert_int_equal(out.base, SP + 8);
 	assert_int_equal(out.nwords, 3);
 	assert_int_equal(out.nkept, 2);
-	assert_int_equal(out.val[0], 77);
-	assert_int_equal(out.cls[0], WORD_RAW);
-	assert_int_equal(out.val[1], 0x400123);
-	assert_int_equal(out.cls[1], WORD_CODE);
+	assert_int_equal(out.idx[0], 1);
+	assert_int_equal(out.val[0], 0x400123);
+	assert_int_equal(out.cls[0], WORD_CODE);
+	assert_int_equal(out.idx[1], 2);
+	assert_int_equal(out.val[1], SP + 16);
+	assert_int_equal(out.cls[1], WORD_STACK);
 
 	/* Shorter than the distance to the next word. */
 	mask_stack(fast, &ms, SP + 3, copy, 4, &out);
@@ -419,6 +421,7 @@ static void test_regs(void **state)
 	regs[UREG_IP] = 0x12345;
 	regs[UREG_SP] = SP;
 	regs[UREG_BP] = 17;
+	regs[UREG_R14] = SP + 8;
 	regs[UREG_AX] = 0x5555deadull;
 	regs[UREG_BX] = 0x400800;
 	regs[UREG_R15] = SP + 64;
@@ -426,17 +429,20 @@ static void test_regs(void **state)
 	mask_regs(fast, &ms, SP, 128, regs);
 	assert_int_equal(regs[UREG_IP], 0x12345);
 	assert_int_equal(regs[UREG_SP], SP);
-	assert_int_equal(regs[UREG_BP], 17);
+	assert_int_equal(regs[UREG_BP], 0);
+	assert_int_equal(regs[UREG_R14], SP + 8);
 	assert_int_equal(regs[UREG_AX], 0);
 	assert_int_equal(regs[UREG_BX], 0x400800);
 	assert_int_equal(regs[UREG_R15], SP + 64);
 	assert_int_equal(regs[UREG_R8], 0);
 
 	regs[UREG_AX] = 3;
+	regs[UREG_BP] = SP + 16;
 	mask_regs(fast, NULL, SP, 128, regs);
 	assert_int_equal(regs[UREG_AX], 3);
 	mask_regs(fast, &ms, SP + 1, 128, regs);
-	assert_int_equal(regs[UREG_AX], 3);
+	assert_int_equal(regs[UREG_AX], 0);
+	assert_int_equal(regs[UREG_BP], SP + 16);
 }
 
 /*
@@ -504,7 +510,7 @@ int main(void)
 		cmocka_unit_test(test_all_sizes),
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_own_stack),
-		cmocka_unit_test(test_unknown_mappings_keep_all),
+		cmocka_unit_test(test_full_keeps_all),
 		cmocka_unit_test(test_misaligned_sp),
 		cmocka_unit_test(test_size_is_capped),
 		cmocka_unit_test(test_regs),

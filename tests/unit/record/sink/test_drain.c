@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -20,12 +21,15 @@
 #include "recording/rec_reader.h"
 #include "sink/drain.h"
 #include "sink/execs.h"
+#include "sink/sink_side.h"
 #include "stackcopy.h"
 
 #define SIZE (256u << 10)
 #define NCPU 2
-/* Above the largest possible PID: /proc has nothing about it. */
+/* Above the largest possible PID: /proc has nothing about them. Side-band has told of the first few. */
 #define PID 0x500000u
+#define NPIDS 7u
+#define STRANGER (PID + NPIDS)
 
 struct rig {
 	struct perf_event_mmap_page page[2 * NCPU];
@@ -43,6 +47,19 @@ struct rig {
 
 /* Helper threads that mask: every test runs without and with them. */
 static unsigned int helpers;
+
+/* @pid begins a program with code at 0x401000 and 0x2000, a page each. */
+static void begin_program(struct rig *r, uint32_t pid)
+{
+	const struct ev_comm comm = { .pid = pid, .tid = pid, .comm = "app", .exec = true };
+	struct kmmap m = { .pid = pid, .tid = pid, .len = 0x1000, .prot = PROT_READ | PROT_EXEC, .path = "//anon" };
+
+	sink_comm(r->sink, &comm);
+	m.start = 0x401000;
+	sink_mmap(r->sink, &m);
+	m.start = 0x2000;
+	sink_mmap(r->sink, &m);
+}
 
 static struct rig *rig_new(enum callgraph cg)
 {
@@ -66,6 +83,8 @@ static struct rig *rig_new(enum callgraph cg)
 	r->pt = proctab_new(r->w);
 	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, true, helpers);
 	drain_init(&r->drain, r->data, NCPU, r->side, NCPU);
+	for (uint32_t i = 0; i < NPIDS; i++)
+		begin_program(r, PID + i);
 	return r;
 }
 
@@ -147,7 +166,7 @@ struct seen_sample {
 	uint64_t chain[4];
 	uint32_t nchain, cpu, pid, tid;
 	bool has_regs, copy_full, unmasked;
-	uint64_t sp, ip, r15, lo, hi, first, last;
+	uint64_t sp, ip, bp, r15, lo, hi, first, second, last;
 };
 
 struct result {
@@ -173,6 +192,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	s->unmasked = ev->unmasked;
 	s->sp = ev->regs[UREG_SP];
 	s->ip = ev->regs[UREG_IP];
+	s->bp = ev->regs[UREG_BP];
 	s->r15 = ev->regs[UREG_R15];
 	s->lo = ev->stack.lo;
 	s->hi = ev->stack.hi;
@@ -180,6 +200,8 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 		assert_int_equal(stack_view_read(&ev->stack, s->lo, &s->first), 0);
 		assert_int_equal(stack_view_read(&ev->stack, s->hi - 8, &s->last), 0);
 	}
+	if (s->hi > s->lo + 8)
+		assert_int_equal(stack_view_read(&ev->stack, s->lo + 8, &s->second), 0);
 	return 0;
 }
 
@@ -346,6 +368,7 @@ static void stacks(void **state)
 	struct result res;
 
 	(void)state;
+	r->o.full_stacks = true;
 	s = base;		/* 0: less was copied than there was room for */
 	s.time = 1, s.copied = 40;
 	put_sample(r, 0, &s);
@@ -372,7 +395,8 @@ static void stacks(void **state)
 	drain_round(&r->drain, DRAIN_ALL, r->sink);
 	assert_int_equal(r->ledger.l.kept, 7);
 	assert_int_equal(r->ledger.l.copy_full, 1);
-	assert_int_equal(r->ledger.l.maps_unknown, 5);
+	assert_int_equal(r->ledger.l.maps_unknown, 0);
+	assert_int_equal(r->ledger.l.withheld, 0);
 	rig_end(r, &res);
 	assert_int_equal(res.n, 7);
 	for (int i = 0; i < 4; i++) {
@@ -397,6 +421,120 @@ static void stacks(void **state)
 	assert_int_equal(res.s[5].chain[0], (uint64_t)-512);
 	assert_true(res.s[6].has_regs);
 	assert_int_equal(res.s[6].hi, res.s[6].lo);
+}
+
+/* Of words and registers only code and stack stay, and of a chain only code. */
+static void masked(void **state)
+{
+	struct sample_spec s = {
+		.time = 1, .pid = PID, .misc = 2, .abi = 2, .sp = 0x7ffd00001000, .ip = 0x401000, .room = 64, .copied = 64,
+	};
+	struct rig *r = rig_new(CALLGRAPH_DWARF);
+	struct result res;
+
+	(void)state;
+	put_sample(r, 0, &s);
+	s.time = 2, s.sp += 4;	/* no stack pointer */
+	put_sample(r, 0, &s);
+	s.time = 3, s.abi = 0, s.room = 0, s.nchain = 3;	/* 0x402000 is the end of its code */
+	s.chain[0] = (uint64_t)-512, s.chain[1] = 0x401010, s.chain[2] = 0x402000;
+	put_sample(r, 0, &s);
+	s.time = 4, s.chain[2] = 0x402001;
+	put_sample(r, 0, &s);
+	s.time = 5, s.chain[1] = 0x402001;
+	put_sample(r, 0, &s);
+	s.time = 6, s.chain[1] = 0x401010, s.chain[2] = 0;	/* the kernel's end of a chain */
+	put_sample(r, 0, &s);
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_int_equal(r->ledger.l.kept, 6);
+	assert_int_equal(r->ledger.l.withheld + r->ledger.l.maps_unknown, 0);
+	rig_end(r, &res);
+	for (int i = 0; i < 2; i++) {
+		assert_true(res.s[i].has_regs && !res.s[i].unmasked);
+		assert_int_equal(res.s[i].ip, 0x401000);
+		assert_int_equal(res.s[i].bp, 0);
+		assert_int_equal(res.s[i].r15, 0);
+		assert_int_equal(res.s[i].lo, 0x7ffd00001000 + (i ? 8 : 0));
+		assert_int_equal(res.s[i].first, 0);
+		assert_int_equal(res.s[i].last, 0);
+	}
+	assert_int_equal(res.s[0].second, 0x2222);
+	assert_int_equal(res.s[2].nchain, 3);
+	assert_int_equal(res.s[2].chain[2], 0x402000);
+	assert_int_equal(res.s[3].nchain, 3);
+	assert_int_equal(res.s[3].chain[1], 0x401010);
+	assert_int_equal(res.s[3].chain[2], CHAIN_UNMAPPED);
+	assert_int_equal(res.s[4].nchain, 3);
+	assert_int_equal(res.s[4].chain[1], CHAIN_UNMAPPED);
+	assert_int_equal(res.s[4].chain[2], CHAIN_UNMAPPED);
+	assert_int_equal(res.s[5].nchain, 3);
+	assert_int_equal(res.s[5].chain[2], 0);
+}
+
+/* Without mappings nothing of the user part stays. It is counted. */
+static void withheld(void **state)
+{
+	const struct sample_spec base = {
+		.pid = STRANGER, .misc = 2, .abi = 2, .sp = 0x7ffd00001000, .ip = 0x401000, .room = 64, .copied = 64,
+	};
+	const uint32_t lengths[] = { 2, 3, 3, 4, 2, 2 };
+	struct rig *r = rig_new(CALLGRAPH_DWARF);
+	struct sample_spec s = base;
+	struct result res;
+
+	(void)state;
+	s.time = 1;		/* 0: of an unknown process */
+	put_sample(r, 0, &s);
+	s.time = 2, s.pid = PID, s.ip = 0x403000;	/* 1: outside of all mappings */
+	put_sample(r, 0, &s);
+	s = base, s.time = 3;	/* 2: in the kernel */
+	s.misc = 1, s.nchain = 2, s.chain[0] = (uint64_t)-128, s.chain[1] = 0xffffffff81000010;
+	put_sample(r, 0, &s);
+	s.time = 4, s.copied = 0;	/* 3: the same without a stack, as in an exec */
+	put_sample(r, 0, &s);
+	s = base, s.time = 5;	/* 4: a callchain */
+	s.abi = 0, s.room = 0, s.nchain = 3;
+	s.chain[0] = (uint64_t)-512, s.chain[1] = 0x401010, s.chain[2] = 0x401020;
+	put_sample(r, 0, &s);
+	s.time = 6, s.pid = 0, s.nchain = 2;	/* 5: of a process that we cannot see at all */
+	put_sample(r, 0, &s);
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_int_equal(r->ledger.l.kept, 6);
+	assert_int_equal(r->ledger.l.withheld, 4);
+	assert_int_equal(r->ledger.l.maps_unknown, 0);
+	rig_end(r, &res);
+	assert_int_equal(res.n, 6);
+	for (int i = 0; i < 6; i++) {
+		assert_false(res.s[i].has_regs || res.s[i].unmasked || res.s[i].copy_full);
+		assert_int_equal(res.s[i].lo, res.s[i].hi);
+		assert_int_equal(res.s[i].chain[res.s[i].nchain - 1], i == 3 || i == 5 ? CHAIN_UNMAPPED : CHAIN_WITHHELD);
+		assert_int_equal(res.s[i].nchain, lengths[i]);
+	}
+	assert_int_equal(res.s[1].chain[1], CHAIN_UNMAPPED);
+	assert_int_equal(res.s[3].chain[2], (uint64_t)-512);
+	assert_int_equal(res.s[2].chain[1], 0xffffffff81000010);
+	assert_int_equal(res.s[4].chain[0], (uint64_t)-512);
+}
+
+/* With --stacks=full, a sample without mappings keeps all. */
+static void kept_in_full(void **state)
+{
+	const struct sample_spec s = {
+		.time = 1, .pid = STRANGER, .misc = 2, .abi = 2, .sp = 0x7ffd00001000, .ip = 0x401000, .room = 64, .copied = 64,
+	};
+	struct rig *r = rig_new(CALLGRAPH_DWARF);
+	struct result res;
+
+	(void)state;
+	r->o.full_stacks = true;
+	put_sample(r, 0, &s);
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_int_equal(r->ledger.l.maps_unknown, 1);
+	assert_int_equal(r->ledger.l.withheld, 0);
+	rig_end(r, &res);
+	assert_true(res.s[0].has_regs && res.s[0].unmasked);
+	assert_int_equal(res.s[0].last, 0x8888);
+	assert_int_equal(res.s[0].r15, 116);
 }
 
 static void ourselves(void **state)
@@ -490,6 +628,7 @@ static void given_back_after_use(void **state)
 	pthread_t t;
 
 	(void)state;
+	r->o.full_stacks = true;
 	/* The first records wrap around the end of the ring. */
 	r->head[0] = start;
 	r->page[0].data_head = r->page[0].data_tail = start;
@@ -656,6 +795,9 @@ int main(void)
 		cmocka_unit_test(sideband_first),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(stacks),
+		cmocka_unit_test(masked),
+		cmocka_unit_test(withheld),
+		cmocka_unit_test(kept_in_full),
 		cmocka_unit_test(ourselves),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(given_back_after_use),
@@ -666,6 +808,9 @@ int main(void)
 		cmocka_unit_test(sideband_first),
 		cmocka_unit_test(losses),
 		cmocka_unit_test(stacks),
+		cmocka_unit_test(masked),
+		cmocka_unit_test(withheld),
+		cmocka_unit_test(kept_in_full),
 		cmocka_unit_test(ourselves),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(given_back_after_use),
