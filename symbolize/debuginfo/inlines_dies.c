@@ -387,7 +387,9 @@ bool inline_dies_read(const struct inline_dies *d, uint64_t off, struct inline_d
 		out->tag = p->tag;
 		out->children = p->children;
 		out->has_code = p->has_code;
-		for (const struct step *s = d->steps + p->first, *end = s + p->n; s < end; s++) {
+		for (uint32_t i = p->first; i < p->first + p->n; i++) {
+			const struct step *s = &d->steps[i];
+
 			if (s->op == STEP_SIBLING)
 				out->sibling = sibling(d, off, &c, s->n);
 			else if (s->op == STEP_LOW)
