@@ -170,9 +170,10 @@ int gopclntab_frame(const struct gopclntab *gt, const struct go_func *fn, uint64
 
 		if (!cursor_ok(&c) || (!change && pc != fn->start))
 			return -EINVAL;
-		value += (int64_t)(change >> 1 ^ (0 - (change & 1)));
+		if (__builtin_add_overflow(value, (int64_t)(change >> 1 ^ (0 - (change & 1))), &value))
+			return -EINVAL;
 		distance = cursor_varint(&c);
-		if (!cursor_ok(&c) || !distance || distance > fn->end - pc)
+		if (!cursor_ok(&c) || !distance || distance > (fn->end - pc) / gt->quantum)
 			return -EINVAL;
 		pc += distance * gt->quantum;
 		if (svma < pc)
