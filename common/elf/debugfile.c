@@ -18,6 +18,8 @@
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define DEBUG_SIZE_MAX (4ull << 30)
+/* One whose file system may not answer is copied first. */
+#define COPY_MAX (512ull << 20)
 /* The CRC needs every byte of the file; this much takes a second or two. */
 #define CRC_SIZE_MAX (1ull << 30)
 
@@ -83,10 +85,16 @@ static bool proves(int fd, struct wanted *w)
 /* An fd, or -ENOENT. Sets w->why when a file exists but is unusable. */
 static int try_path(int rootfd, const char *path, struct wanted *w)
 {
-	int fd = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL);
+	int held = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL), fd;
 
-	if (fd < 0)
+	if (held < 0)
 		return -ENOENT;
+	fd = nsopen_copy(held, COPY_MAX);
+	nsopen_close(held);
+	if (fd < 0) {
+		w->why = "debug file cannot be read";
+		return -ENOENT;
+	}
 	w->why = NULL;
 	if (proves(fd, w))
 		return fd;

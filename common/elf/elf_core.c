@@ -9,7 +9,6 @@
 #include "elf/elf_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,9 +17,12 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "elf/elf_file_priv.h"
+#include "host/nsopen.h"
 #include "host/pages.h"
 
 #define ELF_SIZE_MAX (4ull << 30)
+/* A file whose file system may not answer is copied. */
+#define COPY_MAX (512ull << 20)
 #define ELF_SHDRS_MAX (1u << 20)	/* object files may have 65,536, programs 40 */
 
 void elf_core_close(struct elf_file *ef)
@@ -125,10 +127,9 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 	struct stat st;
 	int own;
 
-	if (fstat(fd, &st)) {
-		*err = -errno;
+	*err = nsopen_stat(fd, &st);
+	if (*err)
 		return NULL;
-	}
 	if (!S_ISREG(st.st_mode)) {
 		*err = -EINVAL;
 		return NULL;
@@ -137,14 +138,16 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 		*err = -EFBIG;
 		return NULL;
 	}
-	own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	own = nsopen_copy(fd, COPY_MAX);
 	if (own < 0) {
-		*err = -errno;
+		*err = own;
 		return NULL;
 	}
 	ef = xcalloc(1, sizeof(*ef));
 	ef->fd = own;
-	elf_identity_take(ef);
+	/* A copy has an identity of its own, which nobody will see again. */
+	if (!nsopen_is_remote(fd))
+		elf_identity_take(ef);
 	return open_common(ef, err);
 }
 

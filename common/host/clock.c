@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "host/nsopen.h"
+#include "host/rawopen.h"
 #include "host/procfs.h"
 
 #define STAT_MAX 4096
@@ -75,7 +75,7 @@ int64_t clock_ticks_ns(uint64_t ticks)
 static int64_t shift_of_starts(int procfd, int64_t shift)
 {
 	int fd = openat(procfd, "stat", O_RDONLY | O_CLOEXEC), err;
-	char *text = fd < 0 ? NULL : nsopen_slurp(fd, STAT_MAX, NULL, &err);
+	char *text = fd < 0 ? NULL : rawopen_slurp(fd, STAT_MAX, NULL, &err);
 	int64_t age, kernels_age;
 	uint64_t ticks;
 	uint32_t ppid;

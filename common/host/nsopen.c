@@ -1,40 +1,30 @@
-/*
- * Opening files of profiled processes: openat2(2) below an O_PATH fd of their root (fs/open.c,
- * fs/namei.c). Called by syscall(2) because Debian 12's glibc has no wrapper.
- */
+#include "host/nsopen.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <linux/openat2.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "host/nsopen.h"
-#include "host/procfs.h"
+#include "host/opener.h"
+#include "host/rawopen.h"
 
-/* A rename elsewhere can make RESOLVE_IN_ROOT fail with EAGAIN; openat2(2) says to retry. */
-#define AGAIN_MAX 32
-
-/* Number of descriptors checked, a microsecond each. Runtimes open their files early. */
-#define HELD_MAX 256
-
-/* 65,536 mappings with paths of 1 KiB. */
-#define MAPS_TEXT_MAX (64u << 20)
-
-static const char *proc_dir = "/proc";
+#ifndef RESOLVE_CACHED	/* Linux 5.12 */
+#define RESOLVE_CACHED 0x20
+#endif
 
 void nsopen_set_proc(const char *dir)
 {
-	proc_dir = dir;
+	rawopen_set_proc(dir);
 }
 
 int nsopen_use_proc(void *unused, const char *dir)
@@ -54,31 +44,10 @@ int nsopen_use_proc(void *unused, const char *dir)
 
 const char *nsopen_proc(void)
 {
-	return proc_dir;
+	return rawopen_proc();
 }
 
-/*
- * -ENOSYS (kernel before 5.6, or a seccomp profile that does not know the call) is returned to the
- * caller: no other call keeps a hostile symlink inside the root.
- */
-static int open_in_root(int rootfd, const char *path, int flags)
-{
-	struct open_how how = {
-		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	int tries;
-
-	for (tries = 0; tries < AGAIN_MAX; tries++) {
-		long fd = syscall(SYS_openat2, rootfd, path, &how, sizeof(how));
-
-		if (fd >= 0)
-			return (int)fd;
-		if (errno != EAGAIN && errno != EINTR)
-			return -errno;
-	}
-	return -EAGAIN;
-}
+/* ---- of /proc ---- */
 
 /* Opens a file of /proc/PID. @name is ours and never a string of the process. */
 static int open_proc(uint32_t pid, const char *name, int flags)
@@ -86,40 +55,11 @@ static int open_proc(uint32_t pid, const char *name, int flags)
 	char path[PATH_MAX];
 	int fd, n;
 
-	n = snprintf(path, sizeof(path), "%s/%" PRIu32 "/%s", proc_dir, pid, name);
+	n = snprintf(path, sizeof(path), "%s/%" PRIu32 "/%s", nsopen_proc(), pid, name);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
 	fd = open(path, flags | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
-}
-
-/*
- * Turns O_PATH fd @pathfd (consumed) into an O_RDONLY fd of the same inode. O_PATH comes first
- * because opening a FIFO or a device for reading has side effects. Opening our own fd link then
- * makes sure that nobody can swap the file between check and open. O_NONBLOCK stays: with a lease
- * (fcntl(2)) on a regular file, the open would wait for the lease holder.
- */
-static int reopen_regular(int pathfd, uint64_t max_size, struct stat *st)
-{
-	char self[64];
-	struct stat own;
-	int fd, ret;
-
-	if (!st)
-		st = &own;
-	if (fstat(pathfd, st)) {
-		ret = -errno;
-	} else if (!S_ISREG(st->st_mode)) {
-		ret = -EINVAL;
-	} else if (max_size && (uint64_t)st->st_size > max_size) {
-		ret = -EFBIG;
-	} else {
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", pathfd);
-		fd = open(self, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-		ret = fd < 0 ? -errno : fd;
-	}
-	close(pathfd);
-	return ret;
 }
 
 int nsopen_process(uint32_t pid)
@@ -127,21 +67,14 @@ int nsopen_process(uint32_t pid)
 	return open_proc(pid, "", O_PATH | O_DIRECTORY);
 }
 
-static int open_at(int procfd, const char *name, int flags)
-{
-	int fd = openat(procfd, name, flags | O_CLOEXEC | O_NOCTTY);
-
-	return fd < 0 ? -errno : fd;
-}
-
 int nsopen_process_file(int procfd, const char *name)
 {
-	return open_at(procfd, name, O_RDONLY);
+	return rawopen_at(procfd, name, O_RDONLY);
 }
 
 int nsopen_other_thread(int procfd)
 {
-	int dir = open_at(procfd, "task", O_RDONLY | O_DIRECTORY), ret = -ESRCH;
+	int dir = rawopen_at(procfd, "task", O_RDONLY | O_DIRECTORY), ret = -ESRCH;
 	DIR *threads = dir < 0 ? NULL : fdopendir(dir);
 	struct dirent *de;
 	char root[PATH_MAX];
@@ -149,7 +82,7 @@ int nsopen_other_thread(int procfd)
 	if (!threads)
 		return dir < 0 ? dir : -ENOMEM;
 	while (ret == -ESRCH && (de = readdir(threads))) {
-		int fd = de->d_name[0] == '.' ? -ENOENT : open_at(dirfd(threads), de->d_name, O_PATH | O_DIRECTORY);
+		int fd = de->d_name[0] == '.' ? -ENOENT : rawopen_at(dirfd(threads), de->d_name, O_PATH | O_DIRECTORY);
 
 		if (fd < 0)
 			continue;
@@ -171,14 +104,14 @@ int nsopen_other_thread(int procfd)
 
 int nsopen_process_root(int procfd)
 {
-	int fd = open_at(procfd, "root", O_PATH | O_DIRECTORY), other;
+	int fd = rawopen_at(procfd, "root", O_PATH | O_DIRECTORY), other;
 
 	if (fd != -ENOENT)
 		return fd;
 	other = nsopen_other_thread(procfd);
 	if (other < 0)
 		return fd;
-	fd = open_at(other, "root", O_PATH | O_DIRECTORY);
+	fd = rawopen_at(other, "root", O_PATH | O_DIRECTORY);
 	close(other);
 	return fd;
 }
@@ -193,96 +126,10 @@ int nsopen_host_root(void)
 	int fd;
 
 	/* With a foreign /proc, the host's root is that of its init and not ours. */
-	if (strcmp(proc_dir, "/proc"))
+	if (strcmp(nsopen_proc(), "/proc"))
 		return nsopen_root(1);
 	fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
-}
-
-int nsopen_dir(int rootfd, const char *path)
-{
-	return open_in_root(rootfd, path, O_PATH | O_DIRECTORY);
-}
-
-int nsopen_file(int rootfd, const char *path, uint64_t max_size, struct stat *st)
-{
-	int fd = open_in_root(rootfd, path, O_PATH);
-
-	return fd < 0 ? fd : reopen_regular(fd, max_size, st);
-}
-
-/* Does @path, a link in /proc/PID/fd, point to a file called @base? */
-static bool is_called(const char *path, const char *base)
-{
-	const char *slash = strrchr(path, '/');
-	size_t len = strlen(base);
-
-	return slash && !strncmp(slash + 1, base, len) &&
-	       (!slash[1 + len] || !strcmp(slash + 1 + len, " (deleted)"));
-}
-
-int nsopen_held(int procfd, const char *base, struct stat *st)
-{
-	char path[PATH_MAX], name[16];
-
-	/* By number, because listing the folder would make the kernel list all descriptors. */
-	for (int i = 0; i < HELD_MAX; i++) {
-		ssize_t n;
-		int fd;
-
-		snprintf(name, sizeof(name), "fd/%d", i);
-		n = readlinkat(procfd, name, path, sizeof(path) - 1);
-		if (n < 0)
-			continue;
-		path[n] = '\0';
-		if (!is_called(path, base))
-			continue;
-		fd = open_at(procfd, name, O_PATH);
-		return fd < 0 ? fd : reopen_regular(fd, 0, st);
-	}
-	return -ENOENT;
-}
-
-int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st)
-{
-	char name[64];
-	int fd;
-
-	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, start, end);
-	fd = open_proc(pid, name, O_PATH);
-	return fd < 0 ? fd : reopen_regular(fd, 0, st);
-}
-
-struct wanted {
-	uint64_t addr, start, end;
-};
-
-static int find_mapping(void *ctx, const struct proc_map *m)
-{
-	struct wanted *w = ctx;
-
-	if (w->addr < m->start || w->addr >= m->end)
-		return 0;
-	w->start = m->start;
-	w->end = m->ino ? m->end : 0;
-	return 1;
-}
-
-int nsopen_mapping_at(uint32_t pid, uint64_t addr, struct stat *st)
-{
-	struct wanted w = { .addr = addr };
-	int fd = nsopen_procfile(pid, "maps"), err = -ENOENT;
-	char *text;
-
-	if (fd < 0)
-		return fd;
-	text = nsopen_slurp(fd, MAPS_TEXT_MAX, NULL, &err);
-	close(fd);
-	if (!text)
-		return err;
-	procfs_maps(text, find_mapping, &w);
-	free(text);
-	return w.end ? nsopen_mapping(pid, w.start, w.end, st) : -ENOENT;
 }
 
 int nsopen_procfile(uint32_t pid, const char *name)
@@ -290,41 +137,315 @@ int nsopen_procfile(uint32_t pid, const char *name)
 	return open_proc(pid, name, O_RDONLY);
 }
 
+/* ---- of processes ---- */
+
+/* The descriptor of @op's result, or negative errno. */
+static int run_open(const struct fileop *op, struct stat *st)
+{
+	struct fileop_result r;
+	int err = opener_run(op, &r);
+
+	if (err)
+		return err;
+	if (st)
+		*st = r.st;
+	return r.fd;
+}
+
+char *nsopen_text(int procfd, const char *name, size_t max, size_t *len, int *err)
+{
+	const struct fileop op = { .kind = FILEOP_TEXT, .fd = { procfd, -1 }, .path = name, .max = max };
+	struct fileop_result r;
+
+	*err = opener_run(&op, &r);
+	if (*err)
+		return NULL;
+	if (len)
+		*len = r.len;
+	return r.data;
+}
+
+ssize_t nsopen_memory(int procfd, uint64_t addr, void *buf, size_t len)
+{
+	struct fileop op = { .kind = FILEOP_MEMORY, .fd = { procfd, -1 } };
+	size_t done = 0;
+
+	while (done < len) {
+		struct fileop_result r;
+		int err;
+
+		op.from = addr + done;
+		op.max = MIN(len - done, (size_t)FILEOP_PIECE_MAX);
+		err = opener_run(&op, &r);
+		if (err)
+			return done ? (ssize_t)done : err;
+		memcpy((char *)buf + done, r.data, r.len);
+		done += r.len;
+		free(r.data);
+		if (r.len < op.max)
+			break;
+	}
+	return (ssize_t)done;
+}
+
+int nsopen_dir(int rootfd, const char *path, struct stat *st)
+{
+	return run_open(&(struct fileop){ .kind = FILEOP_DIR, .fd = { rootfd, -1 }, .path = path }, st);
+}
+
+int nsopen_dir_cached(int rootfd, const char *path)
+{
+	int fd = rawopen_below(rootfd, path, O_PATH | O_DIRECTORY, RESOLVE_CACHED);
+
+	/* A kernel that does not know the flag. */
+	return fd == -EINVAL ? -EAGAIN : fd;
+}
+
+int nsopen_list(int rootfd, const char *path, size_t max, bool (*fn)(void *ctx, const char *name, int type), void *ctx)
+{
+	const struct fileop op = { .kind = FILEOP_LIST, .fd = { rootfd, -1 }, .path = path, .max = max };
+	struct fileop_result r;
+	int err = opener_run(&op, &r);
+
+	if (err)
+		return err;
+	for (const char *s = r.data; s < r.data + r.len; s += strlen(s + 1) + 2)
+		if (!fn(ctx, s + 1, (unsigned char)s[0]))
+			break;
+	free(r.data);
+	return 0;
+}
+
+int nsopen_file(int rootfd, const char *path, uint64_t max_size, struct stat *st)
+{
+	return run_open(&(struct fileop){ .kind = FILEOP_FILE, .fd = { rootfd, -1 }, .path = path, .max = max_size }, st);
+}
+
+int nsopen_first(int rootfd, int dirfd, const char *paths, size_t len, unsigned int *i, struct stat *st)
+{
+	const struct fileop op = {
+		.kind = FILEOP_FIRST, .fd = { rootfd, dirfd }, .path = paths, .path_len = len, .from = *i,
+	};
+	struct fileop_result r;
+	int err = opener_run(&op, &r);
+
+	if (err)
+		return err;
+	*i = (unsigned int)r.found;
+	*st = r.st;
+	return r.fd;
+}
+
+int nsopen_held(int procfd, const char *base, struct stat *st)
+{
+	return run_open(&(struct fileop){ .kind = FILEOP_HELD, .fd = { procfd, -1 }, .path = base }, st);
+}
+
+static int open_mapping(enum fileop_kind kind, uint32_t pid, uint64_t from, uint64_t to, struct stat *st)
+{
+	struct fileop op = { .kind = kind, .fd = { nsopen_process(pid), -1 }, .from = from, .to = to };
+	int fd;
+
+	if (op.fd[0] < 0)
+		return op.fd[0];
+	fd = run_open(&op, st);
+	close(op.fd[0]);
+	return fd;
+}
+
+int nsopen_mapping(uint32_t pid, uint64_t start, uint64_t end, struct stat *st)
+{
+	return open_mapping(FILEOP_MAPPING, pid, start, end, st);
+}
+
+int nsopen_mapping_at(uint32_t pid, uint64_t addr, struct stat *st)
+{
+	return open_mapping(FILEOP_MAPPING_AT, pid, addr, 0, st);
+}
+
+/* ---- what can be done with a descriptor ---- */
+
+bool nsopen_is_remote(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && (flags & O_PATH);
+}
+
+static int run_stat(int fd, const char *path, struct stat *st)
+{
+	const struct fileop op = { .kind = FILEOP_STAT, .fd = { fd, -1 }, .path = path };
+	struct fileop_result r;
+	int err = opener_run(&op, &r);
+
+	if (!err)
+		*st = r.st;
+	return err;
+}
+
+int nsopen_stat(int fd, struct stat *st)
+{
+	if (nsopen_is_remote(fd))
+		return run_stat(fd, NULL, st);
+	return fstat(fd, st) ? -errno : 0;
+}
+
+int nsopen_fs_type(int fd, uint64_t *type)
+{
+	const struct fileop op = { .kind = FILEOP_STAT, .fd = { fd, -1 } };
+	struct fileop_result r;
+	struct statfs fs;
+	int err;
+
+	if (!nsopen_is_remote(fd)) {
+		err = fstatfs(fd, &fs) ? -errno : 0;
+		*type = (unsigned long)fs.f_type;
+		return err;
+	}
+	err = opener_run(&op, &r);
+	*type = err ? 0 : r.found;
+	return err;
+}
+
+int nsopen_lstat(int dirfd, const char *path, struct stat *st)
+{
+	return run_stat(dirfd, path, st);
+}
+
+/* A copy of O_PATH @fd under way. */
+struct copying {
+	int fd, copy;		/* copy: -1 = not made yet */
+	uint64_t size;		/* of the file at the beginning, bytes */
+	uint64_t end;		/* where the file ended, if that is before */
+};
+
+/* Copies [@from, @to). */
+static int copy_range(struct copying *c, uint64_t from, uint64_t to)
+{
+	struct fileop op = { .kind = FILEOP_COPY, .to = c->size };
+
+	do {
+		struct fileop_result r;
+		int err;
+
+		op.fd[0] = c->fd;
+		op.fd[1] = c->copy;
+		op.from = from;
+		op.max = MIN(to - from, (uint64_t)FILEOP_COPY_MAX);
+		err = opener_run(&op, &r);
+		if (err)
+			return err;
+		if (c->copy < 0)
+			c->copy = r.fd;
+		from += r.found;
+		if (r.found < op.max) {
+			c->end = from;
+			break;
+		}
+	} while (from < to);
+	return 0;
+}
+
+static int duplicate(int fd)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	return own < 0 ? -errno : own;
+}
+
+static int begin_copy(struct copying *c, int fd, uint64_t max)
+{
+	struct stat st;
+	int err = run_stat(fd, NULL, &st);
+
+	*c = (struct copying){ .fd = fd, .copy = -1 };
+	if (err)
+		return err;
+	c->size = c->end = (uint64_t)st.st_size;
+	return c->size > max ? -EFBIG : 0;
+}
+
+/* The copy, or @err. */
+static int end_copy(const struct copying *c, int err)
+{
+	if (err && c->copy >= 0)
+		close(c->copy);
+	return err ? err : c->copy;
+}
+
+int nsopen_copy(int fd, uint64_t max)
+{
+	struct copying c;
+	int err;
+
+	if (!nsopen_is_remote(fd))
+		return duplicate(fd);
+	err = begin_copy(&c, fd, max);
+	if (err)
+		return err;
+	err = copy_range(&c, 0, c.size);
+	/* It may have become shorter. */
+	if (!err && c.end < c.size && ftruncate(c.copy, (off_t)c.end))
+		err = -errno;
+	return end_copy(&c, err);
+}
+
+int nsopen_copy_ends(int fd, uint64_t ends)
+{
+	struct copying c;
+	int err;
+
+	if (!nsopen_is_remote(fd))
+		return duplicate(fd);
+	err = begin_copy(&c, fd, INT64_MAX);
+	if (err)
+		return err;
+	ends = MIN(ends, c.size);
+	err = copy_range(&c, 0, ends);
+	if (!err && ends < c.size)
+		err = copy_range(&c, MAX(ends, c.size - ends), c.size);
+	return end_copy(&c, err);
+}
+
 char *nsopen_slurp(int fd, size_t max, size_t *len, int *err)
 {
-	size_t cap = MIN(max, (size_t)4096), n = 0;
-	char *buf = xmalloc(cap + 1);
-	ssize_t got;
+	char *text;
+	int copy;
 
-	/*
-	 * Files of /proc have size 0: read until the end. One byte more than @max shows that the
-	 * file is larger.
-	 */
-	for (;;) {
-		got = read(fd, buf + n, cap + 1 - n);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0) {
-			*err = -errno;
-			goto fail;
-		}
-		n += (size_t)got;
-		if (!got)
-			break;
-		if (n > max) {
-			*err = -EFBIG;
-			goto fail;
-		}
-		if (n > cap) {
-			cap = MIN(max, cap * 2);
-			buf = xrealloc(buf, cap + 1);
-		}
-	}
-	buf[n] = '\0';
-	if (len)
-		*len = n;
-	return buf;
-fail:
-	free(buf);
-	return NULL;
+	if (!nsopen_is_remote(fd))
+		return rawopen_slurp(fd, max, len, err);
+	copy = nsopen_copy(fd, max);
+	*err = copy;
+	if (copy < 0)
+		return NULL;
+	text = rawopen_slurp(copy, max, len, err);
+	close(copy);
+	return text;
+}
+
+void nsopen_close(int fd)
+{
+	opener_close(fd);
+}
+
+bool nsopen_place(int fd, struct nsopen_place *p)
+{
+	char name[32], text[512];
+	const char *mount, *ino;
+	ssize_t n;
+	int info;
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	info = open(name, O_RDONLY | O_CLOEXEC);
+	if (info < 0)
+		return false;
+	n = read(info, text, sizeof(text) - 1);
+	close(info);
+	text[n > 0 ? n : 0] = '\0';
+	mount = strstr(text, "\nmnt_id:");
+	ino = strstr(text, "\nino:");
+	if (!mount || !ino)
+		return false;
+	*p = (struct nsopen_place){ strtoull(mount + 8, NULL, 10), strtoull(ino + 5, NULL, 10) };
+	return true;
 }

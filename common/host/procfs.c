@@ -4,6 +4,8 @@
  * belongs (its comm, its file names).
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -368,6 +370,7 @@ void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount 
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		char *sep = strstr(line, " - "), *word = NULL, *head[5] = { NULL }, *tail[3] = { NULL };
+		struct proc_mount m;
 
 		if (!sep)
 			continue;
@@ -381,7 +384,9 @@ void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount 
 		/* In place, because the text only gets shorter. */
 		for (int i = 3; i < 5; i++)
 			undo_octal(head[i], strlen(head[i]), head[i], strlen(head[i]) + 1);
-		fn(ctx, &(struct proc_mount){ .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] });
+		m = (struct proc_mount){ .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] };
+		if (sscanf(head[2], "%" SCNu32 ":%" SCNu32, &m.dev_major, &m.dev_minor) == 2)
+			fn(ctx, &m);
 	}
 }
 

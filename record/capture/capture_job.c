@@ -3,14 +3,17 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "capture/capture_code.h"
 #include "elf/elf_file.h"
+#include "host/nsopen.h"
 #include "jit/perfmap_line.h"
 #include "jitdump.h"
+
+/* Largest file that is copied, bytes. */
+#define COPY_MAX (256u << 20)
 
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
 		      const char *name, uint64_t *addrs, size_t n)
@@ -102,8 +105,38 @@ static void run_code(struct capture_job *job)
 	elf_file_close(ef);
 }
 
+/* A file whose file system may not answer is copied first; -1 if it does not. */
+static void make_readable(int *fd, int *err)
+{
+	int copy;
+
+	if (*fd < 0 || !nsopen_is_remote(*fd))
+		return;
+	copy = nsopen_copy(*fd, COPY_MAX);
+	nsopen_close(*fd);
+	*fd = copy < 0 ? -1 : copy;
+	if (copy < 0)
+		*err = copy;
+}
+
+static void make_all_readable(struct capture_job *job)
+{
+	int err = 0;
+
+	make_readable(&job->fd, &job->err);
+	for (size_t i = 0; i < job->ndumps; i++)
+		make_readable(&job->dump[i].fd, &err);
+	for (size_t i = 0; i < job->nmaps; i++) {
+		make_readable(&job->map[i].pinned, &err);
+		make_readable(&job->map[i].named, &err);
+	}
+}
+
 void capture_job_run(struct capture_job *job)
 {
+	if (job->err)
+		return;
+	make_all_readable(job);
 	if (job->err)
 		return;
 	switch (job->kind) {
@@ -133,7 +166,7 @@ void capture_job_run(struct capture_job *job)
 static void close_fd(int fd)
 {
 	if (fd >= 0)
-		close(fd);
+		nsopen_close(fd);
 }
 
 void capture_job_fini(struct capture_job *job)

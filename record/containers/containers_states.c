@@ -21,6 +21,7 @@
 #include "host/procfs.h"
 
 #define USERS_MAX 4096
+#define PASSWD_MAX (64u << 20)
 #define MOUNTINFO_MAX (1u << 20)	/* of a container's process */
 #define ROOTS_MAX 64	/* containers examined by their own root */
 #define MEMBERS_MAX 16	/* processes examined per container */
@@ -69,10 +70,10 @@ static void scan_dirs(struct containers *cs, int rootfd, size_t from, const char
 static void scan_below(struct containers *cs, int rootfd, const char *top, const char *const *roots, size_t n,
 		       const char *only)
 {
-	int fd = nsopen_dir(rootfd, top), err = fd;
+	int fd = nsopen_dir(rootfd, top, NULL), err = fd;
 
 	for (size_t i = 0; fd >= 0 && i < n; i++) {
-		int dir = nsopen_dir(fd, roots[i]), ret = dir < 0 ? dir : scan_fd(cs, dir, only, false);
+		int dir = nsopen_dir(fd, roots[i], NULL), ret = dir < 0 ? dir : scan_fd(cs, dir, only, false);
 
 		err = ret < 0 && ret != -ENOENT && ret != -ENOTDIR ? ret : err;
 	}
@@ -104,7 +105,7 @@ static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw
 
 static void scan_users(struct containers *cs, int rootfd, const char *only)
 {
-	int fd = nsopen_file(rootfd, "/etc/passwd", 0, NULL);
+	int held = nsopen_file(rootfd, "/etc/passwd", 0, NULL), fd = held < 0 ? held : nsopen_copy(held, PASSWD_MAX);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct passwd *pw;
 
@@ -116,6 +117,8 @@ static void scan_users(struct containers *cs, int rootfd, const char *only)
 		fclose(f);
 	else if (fd >= 0)
 		close(fd);
+	if (held >= 0)
+		nsopen_close(held);
 }
 
 /*

@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +17,8 @@
 #include "containers/state_json.h"
 #include "host/nsopen.h"
 
-#define ENTRIES_MAX 100000	/* per directory */
+#define NAMES_MAX (8u << 20)	/* bytes of names per directory: 100,000 ids of 64 letters */
+#define PID_TEXT_MAX 32
 /* a file changed within this time may change again in the same tick of its timestamp */
 #define SETTLED_NS 100000000
 #define NS_PER_S 1000000000
@@ -44,32 +44,28 @@ static void note_error(struct scan *sc, int err)
 		sc->err = err;
 }
 
+struct listing {
+	struct scan *sc;
+	const char *path;
+	void (*fn)(struct scan *sc, const char *path, const char *name);
+};
+
+static bool take_dir(void *ctx, const char *name, int type)
+{
+	const struct listing *l = ctx;
+
+	if (name[0] != '.' && (type == DT_DIR || type == DT_UNKNOWN) && state_budget_file())
+		l->fn(l->sc, l->path, name);
+	return true;
+}
+
 /* Calls @fn with the name of each entry of directory @path below @dirfd that may be a directory. */
 static void each_dir(struct scan *sc, const char *path,
 		     void (*fn)(struct scan *sc, const char *path, const char *name))
 {
-	int fd = nsopen_dir(sc->dirfd, path), dirfd;
-	size_t left = ENTRIES_MAX;
-	struct dirent *de;
-	DIR *dir;
+	struct listing l = { .sc = sc, .path = path, .fn = fn };
 
-	note_error(sc, fd);
-	if (fd < 0)
-		return;
-	/* nsopen_dir() returns an O_PATH descriptor, which cannot be listed. */
-	dirfd = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	note_error(sc, dirfd < 0 ? -errno : 0);
-	close(fd);
-	dir = dirfd < 0 ? NULL : fdopendir(dirfd);
-	if (!dir) {
-		if (dirfd >= 0)
-			close(dirfd);
-		return;
-	}
-	while (left-- && (de = readdir(dir)))
-		if (de->d_name[0] != '.' && (de->d_type == DT_DIR || de->d_type == DT_UNKNOWN) && state_budget_file())
-			fn(sc, path, de->d_name);
-	closedir(dir);
+	note_error(sc, nsopen_list(sc->dirfd, path, NAMES_MAX, take_dir, &l));
 }
 
 /* The same for directories named after ids; only one of them may be wanted. */
@@ -98,20 +94,19 @@ static struct state_val *open_state(struct scan *sc, const char *dir, const char
 /* Reads a file that holds one number, such as "init.pid". 0 if it does not. */
 static uint32_t read_pid(const struct scan *sc, const char *dir, const char *id, const char *file)
 {
-	char path[PATH_MAX], text[32];
+	char path[PATH_MAX], *text;
 	unsigned long v;
-	ssize_t n;
-	int fd;
+	int fd, err;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path))
 		return 0;
 	fd = nsopen_file(sc->dirfd, path, 0, NULL);
 	if (fd < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	v = strtoul(text, NULL, 10);
+	text = nsopen_slurp(fd, PID_TEXT_MAX, NULL, &err);
+	nsopen_close(fd);
+	v = text ? strtoul(text, NULL, 10) : 0;
+	free(text);
 	return v <= INT32_MAX ? (uint32_t)v : 0;
 }
 
@@ -284,7 +279,7 @@ static uint64_t file_now(const struct scan *sc, const char *dir, const char *id,
 	uint64_t key;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/%s/%s", dir, id, file) >= sizeof(path) ||
-	    fstatat(sc->dirfd, path, &st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT))
+	    nsopen_lstat(sc->dirfd, path, &st))
 		return 0;
 	clock_gettime(CLOCK_REALTIME, &now);
 	if ((int64_t)(now.tv_sec - st.st_ctim.tv_sec) * NS_PER_S + now.tv_nsec - st.st_ctim.tv_nsec < SETTLED_NS)

@@ -93,17 +93,17 @@ void state_dirs_add_mounts(struct state_dirs *sd)
 
 int state_dir_open(const struct state_dir *d, int rootfd, uint32_t *trust)
 {
-	int fd = nsopen_dir(rootfd, d->path);
 	struct stat st;
+	int fd = nsopen_dir(rootfd, d->path, &st);
 
 	*trust = d->trust;
 	if (fd < 0 || !d->checked)
 		return fd;
 	/* Whoever can put files there controls the contents. */
-	if (!fstat(fd, &st) && (st.st_uid == d->trust || d->trust == ROOT_UID) && !(st.st_mode & (S_IWGRP | S_IWOTH))) {
+	if ((st.st_uid == d->trust || d->trust == ROOT_UID) && !(st.st_mode & (S_IWGRP | S_IWOTH))) {
 		*trust = st.st_uid;
 		return fd;
 	}
-	close(fd);
+	nsopen_close(fd);
 	return STATE_DIR_DISTRUSTED;
 }

@@ -81,7 +81,7 @@ char *state_read(int dirfd, const char *path, size_t *len, int *err)
 	text = nsopen_slurp(fd, max, len, err);
 	if (text)
 		state_budget_read(*len);
-	close(fd);
+	nsopen_close(fd);
 	return text;
 }
 

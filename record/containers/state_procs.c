@@ -20,6 +20,7 @@
 #include "procfs/proc_facts.h"
 
 #define ARGS_MAX 512
+#define CMDLINE_MAX (1u << 20)
 
 struct host {
 	struct state_dirs *sd;
@@ -113,29 +114,26 @@ static void take(void *ctx, enum state_hint what, const char *path)
 
 static void read_args(struct host *h)
 {
-	char text[65536], dir[PATH_MAX];
+	char cwd[PATH_MAX], dir[PATH_MAX], *text;
 	const char *args[ARGS_MAX];
-	size_t n = 0;
+	size_t n = 0, size;
 	ssize_t len;
-	int fd;
+	int err;
 
 	if (!strcmp(h->name, "containerd-shim")) {
-		len = readlinkat(h->procfd, "cwd", text, sizeof(text) - 1);
-		text[len > 0 ? len : 0] = '\0';
-		if (state_hint_bundle(text, dir, sizeof(dir)))
+		len = readlinkat(h->procfd, "cwd", cwd, sizeof(cwd) - 1);
+		cwd[len > 0 ? len : 0] = '\0';
+		if (state_hint_bundle(cwd, dir, sizeof(dir)))
 			take(h, STATE_HINT_DIR, dir);
 		return;
 	}
-	fd = nsopen_process_file(h->procfd, "cmdline");
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (len <= 0)
+	text = nsopen_text(h->procfd, "cmdline", CMDLINE_MAX, &size, &err);
+	if (!text)
 		return;
-	text[len] = '\0';
-	for (const char *s = text; s < text + len && n < ARGS_MAX; s += strlen(s) + 1)
+	for (const char *s = text; s < text + size && n < ARGS_MAX; s += strlen(s) + 1)
 		args[n++] = s;
 	state_hint_args(h->name, args, n, take, h);
+	free(text);
 }
 
 static void look_at(struct host *h, uint32_t pid)

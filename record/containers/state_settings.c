@@ -105,7 +105,7 @@ static void read_toml(const struct source *src, int dirfd, const char *path, con
 	if (fd < 0)
 		return;
 	text = nsopen_slurp(fd, SETTINGS_MAX, NULL, &err);
-	close(fd);
+	nsopen_close(fd);
 	for (size_t i = 0; text && i < n; i++)
 		if (state_toml(text, keys[i].table, keys[i].key, value, sizeof(value)))
 			say(src, value, keys[i].runtime);
@@ -141,7 +141,7 @@ void state_settings_system(struct state_dirs *sd, int rootfd)
 
 void state_settings_user(struct state_dirs *sd, int rootfd, const struct state_user *u)
 {
-	const int home = nsopen_dir(rootfd, u->home);
+	const int home = nsopen_dir(rootfd, u->home, NULL);
 
 	for (size_t i = 0; i < ARRAY_SIZE(storage_conf); i++) {
 		const struct source src = { sd, storage_conf[i], u->uid, u };
@@ -153,5 +153,5 @@ void state_settings_user(struct state_dirs *sd, int rootfd, const struct state_u
 	read_toml(&(struct source){ sd, "~/.config/containers/storage.conf", u->uid, u }, home, ".config/containers/storage.conf", own,
 		  ARRAY_SIZE(own));
 	read_json(&(struct source){ sd, "~/.config/docker/daemon.json", u->uid, u }, home, ".config/docker/daemon.json");
-	close(home);
+	nsopen_close(home);
 }

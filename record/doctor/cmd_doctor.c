@@ -12,6 +12,7 @@
 #include "cli/opt_common.h"
 #include "doctor/doctor.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
 
 static const char *const verdicts[] = {
 	[VERDICT_OK] = "ok",
@@ -153,10 +154,13 @@ int main(int argc, char **argv)
 	}
 	if (proc)
 		nsopen_set_proc(proc);
+	if (opener_start())
+		return EXIT_FAILURE;
 	doctor_examine(&d);
 	status = doctor_status(&d);
 	out = outfile_open(NULL);
 	(as_json ? write_json : write_text)(outfile_stream(out), &d);
 	doctor_fini(&d);
+	opener_stop();
 	return outfile_close(out) ? EXIT_FAILURE : status;
 }

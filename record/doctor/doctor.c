@@ -325,10 +325,12 @@ static int first_file(void *ctx, const struct proc_map *m)
 /* Opens a mapping of @pid. False: it has none that could be tried. */
 static bool try_mapping(struct check *c, uint32_t pid)
 {
-	char *text = visible_procs_file(pid, "maps", MAPS_MAX), *path;
+	int fd = nsopen_process(pid), err;
+	char *text = fd < 0 ? NULL : nsopen_text(fd, "maps", MAPS_MAX, NULL, &err), *path;
 	struct proc_map m = { .start = 0 };
-	int fd;
 
+	if (fd >= 0)
+		close(fd);
 	if (text)
 		procfs_maps(text, first_file, &m);
 	free(text);
@@ -336,7 +338,7 @@ static bool try_mapping(struct check *c, uint32_t pid)
 		return false;
 	fd = nsopen_mapping(pid, m.start, m.end, NULL);
 	if (fd >= 0) {
-		close(fd);
+		nsopen_close(fd);
 		return true;
 	}
 	/* Another process may have ended meanwhile. */

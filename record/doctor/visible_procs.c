@@ -18,6 +18,7 @@ struct look {
 	struct visible_procs *n;
 	uint64_t own_mnt;
 	int rank; /* rank of n->choice */
+	uint32_t own, zygote;	/* 0 = not visible */
 };
 
 char *visible_procs_file(uint32_t pid, const char *name, size_t max)
@@ -32,12 +33,19 @@ char *visible_procs_file(uint32_t pid, const char *name, size_t max)
 	return text;
 }
 
-/* Is it a running process other than a kernel thread? */
-static bool is_program(uint32_t pid)
+/* Is it a running process other than a kernel thread, and no opener of ours (opener.h)? */
+static bool is_program(struct look *l, uint32_t pid)
 {
 	char *text = visible_procs_file(pid, "stat", STAT_MAX);
 	bool yes = text && procfs_stat_running(text) && !procfs_stat_kthread(text);
+	uint32_t ppid;
+	uint64_t ticks;
 
+	if (yes && !procfs_stat_start(text, &ticks, &ppid)) {
+		if (ppid == l->own)
+			l->zygote = pid;
+		yes = ppid != l->own && (!l->zygote || ppid != l->zygote);
+	}
 	free(text);
 	return yes;
 }
@@ -64,21 +72,20 @@ static uint64_t mnt_ns(int procfd)
  */
 static int try_process(int procfd, const char **file)
 {
-	int fd = nsopen_process_file(procfd, *file = "maps");
-	char c;
+	int err, fd;
+	/* One byte shows that there is something. */
+	char *text = nsopen_text(procfd, *file = "maps", 1, NULL, &err);
 
-	if (fd >= 0) {
-		const bool empty = !read(fd, &c, 1);
-
-		close(fd);
-		if (empty)
-			return -ESRCH;
-		fd = nsopen_process_root(procfd);
-		*file = "root";
-	}
+	free(text);
+	if (text)
+		return -ESRCH;
+	if (err != -EFBIG)
+		return err;
+	*file = "root";
+	fd = nsopen_process_root(procfd);
 	if (fd < 0)
 		return fd;
-	close(fd);
+	nsopen_close(fd);
 	return 0;
 }
 
@@ -120,8 +127,8 @@ static uint32_t own_number(void)
 
 void visible_procs_look(struct visible_procs *n)
 {
-	struct look l = { .n = n };
 	const uint32_t own = own_number();
+	struct look l = { .n = n, .own = own };
 	DIR *dir = opendir(nsopen_proc());
 	int procfd = nsopen_process(own);
 	struct dirent *de;
@@ -134,7 +141,7 @@ void visible_procs_look(struct visible_procs *n)
 	while (dir && (de = readdir(dir))) {
 		uint32_t pid = (uint32_t)strtoul(de->d_name, NULL, 10);
 
-		if (!pid || pid == own || !is_program(pid))
+		if (!pid || pid == own || !is_program(&l, pid))
 			continue;
 		procfd = nsopen_process(pid);
 		if (procfd < 0)

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
+#include "host/opener.h"
 #include "import/import.h"
 
 static int set_stacks(void *dst, const char *arg)
@@ -94,5 +95,9 @@ int main(int argc, char **argv)
 		o.input = "perf.data";
 	if (o.full_stacks)
 		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
-	return import_run(&o) ? 1 : 0;
+	if (opener_start())
+		return 1;
+	err = import_run(&o);
+	opener_stop();
+	return err ? 1 : 0;
 }

@@ -68,7 +68,7 @@ void pins_drop(struct pins *ps, struct pin *p)
 	if (p->fd < 0)
 		return;
 	unlink_pin(p);
-	close(p->fd);
+	nsopen_close(p->fd);
 	p->fd = -1;
 	ps->n--;
 }
@@ -133,63 +133,84 @@ struct rootpin *rootpin_find(struct pins *ps, uint64_t mnt_ns)
 	return NULL;
 }
 
-/* As with the root, the numbers identify it while it is held. */
-static void hold_tmp(struct pins *ps, struct rootpin *r, int fd)
+static struct nsopen_place place_of(int fd)
+{
+	struct nsopen_place p;
+
+	return nsopen_place(fd, &p) ? p : (struct nsopen_place){ 0, 0 };
+}
+
+static bool same_place(const struct nsopen_place *a, const struct nsopen_place *b)
+{
+	return a->mount && a->mount == b->mount && a->ino == b->ino;
+}
+
+/* Opens /tmp below @r and holds it, unless it is held already. */
+static void hold_tmp(struct pins *ps, struct rootpin *r)
 {
 	struct stat st;
+	int fd = nsopen_dir(r->root.fd, "/tmp", &st);
 
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st)) {
+	if (r->tmp.fd >= 0 && r->tmp_dev == st.st_dev && r->tmp_ino == st.st_ino) {
 		close(fd);
 		return;
 	}
+	pins_drop(ps, &r->tmp);
 	r->tmp_dev = st.st_dev;
 	r->tmp_ino = st.st_ino;
+	r->tmp_place = place_of(fd);
 	pins_hold(ps, &r->tmp, fd);
 }
 
-static bool is_tmp(const struct rootpin *r, int fd)
+/* Only a held root proves that its numbers have not been reused. @st: NULL if @place is known. */
+static struct rootpin *held_root(struct pins *ps, uint64_t mnt_ns, const struct nsopen_place *place, const struct stat *st)
 {
-	struct stat st;
+	struct rootpin *r;
 
-	return r->tmp.fd >= 0 && !fstat(fd, &st) && st.st_dev == r->tmp_dev && st.st_ino == r->tmp_ino;
+	for (r = ps->roots; r; r = r->next) {
+		if (r->root.fd >= 0 && r->mnt_ns == mnt_ns &&
+		    (st ? r->dev == st->st_dev && r->ino == st->st_ino : same_place(&r->place, place)))
+			return r;
+	}
+	return NULL;
 }
 
 struct rootpin *rootpin_hold(struct pins *ps, int fd, uint64_t mnt_ns)
 {
+	struct nsopen_place place;
 	struct rootpin *r;
 	struct stat st;
-	int tmp;
 
 	if (fd < 0)
 		return NULL;
-	if (fstat(fd, &st)) {
-		close(fd);
+	place = place_of(fd);
+	r = held_root(ps, mnt_ns, &place, NULL);
+	if (!r && nsopen_stat(fd, &st)) {
+		nsopen_close(fd);
 		return NULL;
 	}
-	/* Only a held root proves that its device number has not been reused. */
-	for (r = ps->roots; r; r = r->next) {
-		if (r->root.fd >= 0 && r->mnt_ns == mnt_ns && r->dev == st.st_dev &&
-		    r->ino == st.st_ino) {
-			close(fd);
-			pins_touch(ps, &r->root);
-			pins_touch(ps, &r->tmp);
-			return rootpin_get(r);
-		}
+	if (!r)
+		r = held_root(ps, mnt_ns, &place, &st);
+	if (r) {
+		close(fd);
+		pins_touch(ps, &r->root);
+		pins_touch(ps, &r->tmp);
+		return rootpin_get(r);
 	}
 	r = xcalloc(1, sizeof(*r));
 	r->refs = 1;
 	r->mnt_ns = mnt_ns;
 	r->dev = st.st_dev;
 	r->ino = st.st_ino;
+	r->place = place;
 	pin_init(&r->root, PIN_ROOT, r);
 	pin_init(&r->tmp, PIN_TMP, r);
 	r->next = ps->roots;
 	ps->roots = r;
-	tmp = nsopen_dir(fd, "/tmp");
 	pins_hold(ps, &r->root, fd);
-	hold_tmp(ps, r, tmp);
+	hold_tmp(ps, r);
 	return r;
 }
 
@@ -199,17 +220,29 @@ bool rootpin_same_tmp(const struct rootpin *a, const struct rootpin *b)
 	       a->tmp_ino == b->tmp_ino;
 }
 
+/* Is its /tmp the one held, as far as the kernel remembers? */
+static bool is_tmp(const struct rootpin *r)
+{
+	int fd = r->tmp.fd >= 0 ? nsopen_dir_cached(r->root.fd, "/tmp") : -1;
+	struct nsopen_place p;
+	bool yes;
+
+	if (fd < 0)
+		return false;
+	p = place_of(fd);
+	yes = same_place(&p, &r->tmp_place);
+	/* What is held already is not unmounted by this. */
+	if (yes)
+		close(fd);
+	else
+		nsopen_close(fd);
+	return yes;
+}
+
 void rootpin_look(struct pins *ps, struct rootpin *r, int procfd)
 {
 	char link[64];
-	int tmp = r && r->root.fd >= 0 ? nsopen_dir(r->root.fd, "/tmp") : -1;
 
-	if (tmp < 0)
-		return;
-	if (is_tmp(r, tmp) || readlinkat(procfd, "ns/mnt", link, sizeof(link)) < 0) {
-		close(tmp);
-		return;
-	}
-	pins_drop(ps, &r->tmp);
-	hold_tmp(ps, r, tmp);
+	if (r && r->root.fd >= 0 && !is_tmp(r) && readlinkat(procfd, "ns/mnt", link, sizeof(link)) >= 0)
+		hold_tmp(ps, r);
 }

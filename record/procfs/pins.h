@@ -11,6 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/nsopen.h"
+
 enum pin_kind {
 	PIN_ELF,	/* obj: struct dso */
 	PIN_MAP,	/* a perf map or jitdump; obj: struct proc_facts */
@@ -62,6 +64,8 @@ struct rootpin {
 	struct pin tmp;		/* its /tmp: may be a mount that goes away before the root does */
 	dev_t tmp_dev;		/* of /tmp, like dev and ino */
 	ino_t tmp_ino;
+	/* To know them again without asking their file systems; mount 0 = not available. */
+	struct nsopen_place place, tmp_place;
 	bool lived_in;		/* a running process had it at the latest look */
 	struct rootpin *next;
 };

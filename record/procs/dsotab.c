@@ -13,7 +13,6 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -29,6 +28,8 @@
 #define PIN_TRIES_MAX 8
 /* A held memfd is held memory: enough for a program that runs from one, not for a heap. */
 #define MEMFD_MAX (64u << 20)
+/* Headers, notes and section headers lie at the ends of a file, bytes. */
+#define ENDS (64u << 10)
 
 static bool starts_with(const char *s, const char *prefix)
 {
@@ -381,14 +382,13 @@ static dev_t folder_dev(int rootfd, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *folder = slash && slash > path ? xstrndup(path, (size_t)(slash - path)) : xstrdup("/");
-	int fd = nsopen_dir(rootfd, folder);
 	struct stat st;
-	dev_t dev = fd >= 0 && !fstat(fd, &st) ? st.st_dev : 0;
+	int fd = nsopen_dir(rootfd, folder, &st);
 
 	if (fd >= 0)
-		close(fd);
+		nsopen_close(fd);
 	free(folder);
-	return dev;
+	return fd >= 0 ? st.st_dev : 0;
 }
 
 /*
@@ -404,15 +404,15 @@ static bool is_on_mapped_fs(const struct dsotab *dt, const struct map_entry *e, 
 			    const struct rootpin *r, bool by_number)
 {
 	const dev_t dev = makedev(e->dev_major, e->dev_minor);
-	struct statfs fs;
+	uint64_t type;
 
 	if (!e->ino || st->st_dev == dev)
 		return true;
-	if (fstatfs(fd, &fs))
+	if (nsopen_fs_type(fd, &type))
 		return false;
-	if ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC)
+	if (type == OVERLAYFS_SUPER_MAGIC)
 		return e->dev_major || folder_dev(r->root.fd, intern_str(dt->paths, e->path)) == dev;
-	return (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC && (!by_number || r->mnt_ns == dt->own_mnt_ns);
+	return type == BTRFS_SUPER_MAGIC && (!by_number || r->mnt_ns == dt->own_mnt_ns);
 }
 
 /* *@by_number: the root is that of some process seen in a mount namespace of that number. */
@@ -435,7 +435,7 @@ static int check_inode(const struct map_entry *e, int fd, const struct stat *st)
 {
 	if (fd < 0 || is_mapped_inode(e, st))
 		return fd;
-	close(fd);
+	nsopen_close(fd);
 	return -ESTALE;
 }
 
@@ -448,7 +448,7 @@ static int open_below_root(struct dsotab *dt, const struct map_user *u, const st
 	if (r && r->root.fd >= 0)
 		fd = check_inode(e, nsopen_file(r->root.fd, intern_str(dt->paths, e->path), 0, st), st);
 	if (fd >= 0 && !is_on_mapped_fs(dt, e, fd, st, r, by_number)) {
-		close(fd);
+		nsopen_close(fd);
 		fd = -ESTALE;
 	}
 	rootpin_put(dt->pins, r);
@@ -492,21 +492,32 @@ static uint64_t file_loads(struct elf_file *ef)
 	return h ? h : 1;
 }
 
-/* Length of the build-id, 0 if there is none. *@loads: as file_loads(), 0 if it is not ELF. */
-static size_t read_build_id(int fd, uint8_t id[BUILD_ID_MAX], uint64_t *loads)
+/* What tells one file from others. */
+struct looks {
+	bool elf;		/* begins as one */
+	uint64_t loads;		/* as file_loads(); 0 if it is not ELF */
+	uint8_t id[BUILD_ID_MAX];
+	size_t len;		/* of the build-id; 0: none */
+};
+
+/* 0, or negative errno if its file system does not answer. */
+static int look_at(int fd, struct looks *l)
 {
 	struct elf_file *ef;
-	size_t len = 0;
-	int err;
+	int copy = nsopen_copy_ends(fd, ENDS), err;
 
-	*loads = 0;
-	ef = elf_file_open_fd(fd, &err);
+	*l = (struct looks){ .elf = false };
+	if (copy < 0)
+		return copy;
+	l->elf = has_elf_magic(copy);
+	ef = l->elf ? elf_file_open_fd(copy, &err) : NULL;
 	if (ef) {
-		len = elf_file_build_id(ef, id);
-		*loads = file_loads(ef);
+		l->len = elf_file_build_id(ef, l->id);
+		l->loads = file_loads(ef);
 	}
 	elf_file_close(ef);
-	return len;
+	close(copy);
+	return 0;
 }
 
 /* Keeps @fd (consumed), which is mapped at @e, for @d. */
@@ -520,7 +531,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 		d->ev.mtime_ns = mtime_ns(st);
 	}
 	if (d->pin.fd >= 0) {
-		close(fd);
+		nsopen_close(fd);
 		return;
 	}
 	pins_hold(dt->pins, &d->pin, fd);
@@ -538,10 +549,8 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
 {
 	struct dso *d = e->dso;
-	uint8_t id[BUILD_ID_MAX];
-	uint64_t loads = 0;
+	struct looks l;
 	struct stat st;
-	size_t len;
 	int fd;
 
 	if (!d || d->vdso || d->not_elf || d->pin_tries >= PIN_TRIES_MAX)
@@ -553,18 +562,18 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 	}
 	fd = dsotab_open(dt, u, e, &st);
 	if (fd < 0) {
-		d->pin_tries++;
+		/* What did not answer in time is tried again later (opener_loss.h). */
+		d->pin_tries += fd != -ETIMEDOUT;
 		return;
 	}
 	/* Another mapping may have replaced this one since the kernel reported it. */
-	len = has_elf_magic(fd) ? read_build_id(fd, id, &loads) : 0;
-	if (len != d->ev.build_id_len || memcmp(id, d->ev.build_id, len) || (d->loads && loads != d->loads) ||
-	    (!len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
-		close(fd);
+	if (look_at(fd, &l) || l.len != d->ev.build_id_len || memcmp(l.id, d->ev.build_id, l.len) || (d->loads && l.loads != d->loads) ||
+	    (!l.len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
+		nsopen_close(fd);
 		d->pin_tries++;
 		return;
 	}
-	d->loads = loads;
+	d->loads = l.loads;
 	hold_file(dt, d, u, e, fd, &st);
 }
 
@@ -591,7 +600,7 @@ static void resolve_vdso(struct dsotab *dt, struct map_entry *e)
 /* Is the file held for @d the inode of @e? While it is held, its number is not reused. */
 static bool holds_inode(const struct dso *d, const struct map_entry *e, struct stat *st)
 {
-	return d->pin.fd >= 0 && !fstat(d->pin.fd, st) && st->st_ino == e->ino &&
+	return d->pin.fd >= 0 && !nsopen_stat(d->pin.fd, st) && st->st_ino == e->ino &&
 	       st->st_dev == makedev(e->dev_major, e->dev_minor);
 }
 
@@ -617,7 +626,7 @@ bool dsotab_rewritten(const struct dso *d)
 {
 	struct stat st;
 
-	return d->pin.fd >= 0 && !fstat(d->pin.fd, &st) &&
+	return d->pin.fd >= 0 && !nsopen_stat(d->pin.fd, &st) &&
 	       (d->held_size != (uint64_t)st.st_size || d->held_mtime_ns != mtime_ns(&st));
 }
 
@@ -640,13 +649,10 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
 	const struct file_key hint = hint_key(u, e);
 	struct file_alias *a = find_alias(dt, &hint);
-	uint8_t id[BUILD_ID_MAX];
 	struct file_key key, inode;
 	struct dso *d = NULL;
-	uint64_t loads = 0;
+	struct looks l;
 	struct stat st;
-	size_t len;
-	bool elf;
 	int fd;
 
 	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
@@ -657,8 +663,12 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	}
 	fd = dsotab_open(dt, u, e, &st);
 	if (fd >= 0 && dt->detached && !is_proven(dt, e, &st)) {
-		close(fd);
+		nsopen_close(fd);
 		fd = -ESTALE;
+	}
+	if (fd >= 0 && look_at(fd, &l)) {
+		nsopen_close(fd);
+		fd = -ETIMEDOUT;
 	}
 	if (fd < 0) {
 		/* Gone: take what was there last time, otherwise only what the kernel reported. */
@@ -671,9 +681,8 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 			set_alias(dt, &hint, e->dso);
 		return;
 	}
-	elf = has_elf_magic(fd);
-	if (memfd && (!elf || st.st_size > MEMFD_MAX)) {
-		close(fd);
+	if (memfd && (!l.elf || st.st_size > MEMFD_MAX)) {
+		nsopen_close(fd);
 		return;
 	}
 	key = stat_key(u, e, &st);
@@ -681,23 +690,22 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	if (a) {
 		d = dt->dsos[a->dso];
 	} else {
-		len = elf ? read_build_id(fd, id, &loads) : 0;
-		if (len)
-			d = find_build_id(dt, id, len, loads);
+		if (l.len)
+			d = find_build_id(dt, l.id, l.len, l.loads);
 		if (!d)
-			d = add_dso(dt, u, e, id, len);
+			d = add_dso(dt, u, e, l.id, l.len);
 		if (!d) {
-			close(fd);
+			nsopen_close(fd);
 			return;
 		}
-		d->not_elf = !elf;
-		if (loads)
-			d->loads = loads;
+		d->not_elf = !l.elf;
+		if (l.loads)
+			d->loads = l.loads;
 		set_alias(dt, &key, d);
 	}
 	set_alias(dt, &hint, d);
 	e->dso = d;
-	if (elf) {
+	if (l.elf) {
 		inode = inode_key(e);
 		set_alias(dt, &inode, d);
 		hold_file(dt, d, u, e, fd, &st);
@@ -706,7 +714,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	/* Not held, but its size and time belong to its identity. */
 	d->ev.size = (uint64_t)st.st_size;
 	d->ev.mtime_ns = key.mtime_ns;
-	close(fd);
+	nsopen_close(fd);
 }
 
 void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "capture/caplist.h"
 #include "capture/capture_job.h"
+#include "host/nsopen.h"
 #include "procs/proc.h"
 
 uint64_t *capture_sorted(const struct u64map *set)
@@ -40,7 +41,7 @@ static bool has_changed(const struct dso *d)
 
 	if (d->ev.build_id_len)
 		return false;
-	return fstat(d->pin.fd, &st) || (uint64_t)st.st_size != d->ev.size ||
+	return nsopen_stat(d->pin.fd, &st) || (uint64_t)st.st_size != d->ev.size ||
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != d->ev.mtime_ns;
 }
 

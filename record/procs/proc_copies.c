@@ -33,7 +33,7 @@
 /* Searches take at most one part in this many of the time. */
 #define TIME_SHARE 20u
 #define FIRST_BYTES 64
-#define CHUNK 16384
+#define CHUNK 65536
 
 struct answer {
 	uint32_t dev_major, dev_minor;	/* of the file */
@@ -74,10 +74,10 @@ static void remember(struct copies *c, const struct answer *a)
 }
 
 /*
- * Has @part, in the process with memory @mem, the bytes of file @fd? Compares all of them, because
+ * Has @part, in the process at @procfd, the bytes of file @fd? Compares all of them, because
  * padding is alike everywhere. Behind the copy, the rest of its last page is 0.
  */
-static bool is_same(int mem, int fd, const struct map_entry *part)
+static bool is_same(int procfd, int fd, const struct map_entry *part)
 {
 	const uint64_t len = part->end - part->start;
 	uint8_t has[CHUNK], should[CHUNK];
@@ -85,7 +85,7 @@ static bool is_same(int mem, int fd, const struct map_entry *part)
 	for (uint64_t off = 0; off < len; off += CHUNK) {
 		size_t n = MIN(len - off, (uint64_t)CHUNK);
 
-		if (pread(mem, has, n, (off_t)(part->start + off)) != (ssize_t)n ||
+		if (nsopen_memory(procfd, part->start + off, has, n) != (ssize_t)n ||
 		    pread(fd, should, n, (off_t)(part->pgoff + off)) != (ssize_t)n)
 			return false;
 		while (off + n > len - MAP_PAGE && !has[n - 1])
@@ -97,10 +97,10 @@ static bool is_same(int mem, int fd, const struct map_entry *part)
 }
 
 /*
- * Where in @fd, from @from up to @to, are the bytes that @mem has at @part? Sets part->pgoff. Tries
+ * Where in @fd, from @from up to @to, are the bytes that the process at @procfd has at @part? Sets part->pgoff. Tries
  * only multiples of a page: V8 would otherwise map the file there.
  */
-static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first, uint64_t from, uint64_t to)
+static bool search(int procfd, int fd, struct map_entry *part, const uint8_t *first, uint64_t from, uint64_t to)
 {
 	const uint64_t len = part->end - part->start;
 	uint8_t at[FIRST_BYTES];
@@ -112,7 +112,7 @@ static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first
 		if (memcmp(at, first, sizeof(at)))
 			continue;
 		part->pgoff = off;
-		if (is_same(mem, fd, part))
+		if (is_same(procfd, fd, part))
 			return true;
 		bytes += CHUNK;
 	}
@@ -120,10 +120,10 @@ static bool search(int mem, int fd, struct map_entry *part, const uint8_t *first
 }
 
 /*
- * Is @e, the memory @mem, a copy of code that @line maps? Then @e becomes a mapping of that file.
+ * Is @e, memory of the process at @procfd, a copy of code that @line maps? Then @e becomes a mapping of that file.
  * @may: a search is allowed.
  */
-static bool copy_of(struct proc *p, const struct map_user *u, int mem, const struct map_entry *line, const uint8_t *first,
+static bool copy_of(struct proc *p, const struct map_user *u, int procfd, const struct map_entry *line, const uint8_t *first,
 		    bool may, struct map_entry *e)
 {
 	struct copies *c = p->pt->files.copies;
@@ -135,13 +135,17 @@ static bool copy_of(struct proc *p, const struct map_user *u, int mem, const str
 	const struct answer *known;
 	struct stat st;
 	bool found;
-	int fd;
+	int held, fd;
 
 	memcpy(a.first, first, FIRST_BYTES);
 	known = answered(c, &a);
 	if (known ? known->pgoff == UINT64_MAX : !may)
 		return false;
-	fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
+	held = dsotab_open(&p->pt->files.dsos, u, line, &st);
+	if (held < 0)
+		return false;
+	fd = nsopen_copy(held, SEARCH_MAX);
+	nsopen_close(held);
 	if (fd < 0)
 		return false;
 	part.start = e->start;
@@ -150,11 +154,11 @@ static bool copy_of(struct proc *p, const struct map_user *u, int mem, const str
 	part.flags = e->flags;
 	part.moved = true;
 	if (known) {
-		found = search(mem, fd, &part, first, known->pgoff, known->pgoff + a.len);
+		found = search(procfd, fd, &part, first, known->pgoff, known->pgoff + a.len);
 	} else {
 		const uint64_t from = align_down(line->pgoff, MAP_PAGE);
 
-		found = search(mem, fd, &part, first, from, from + (line->end - line->start));
+		found = search(procfd, fd, &part, first, from, from + (line->end - line->start));
 		a.pgoff = found ? part.pgoff : UINT64_MAX;
 		remember(c, &a);
 	}
@@ -212,7 +216,6 @@ bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const 
 	uint8_t first[FIRST_BYTES];
 	unsigned int n;
 	bool found = false, may;
-	int mem;
 
 	if (!proc_may_be_copy(p, e))
 		return false;
@@ -220,16 +223,12 @@ bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const 
 	if (!n)
 		return false;
 	p->copy_looks++;
-	mem = nsopen_process_file(procfd, "mem");
-	if (mem < 0)
-		return false;
 	if (!p->pt->files.copies)
 		p->pt->files.copies = xcalloc(1, sizeof(*p->pt->files.copies));
 	may = begun >= p->pt->files.copies->idle_until;
-	if (pread(mem, first, sizeof(first), (off_t)e->start) == sizeof(first))
+	if (nsopen_memory(procfd, e->start, first, sizeof(first)) == sizeof(first))
 		for (unsigned int i = 0; i < n && !found; i++)
-			found = copy_of(p, u, mem, files[i], first, may, e);
-	close(mem);
+			found = copy_of(p, u, procfd, files[i], first, may, e);
 	if (may)
 		p->pt->files.copies->idle_until = clock_mono_ns() + (clock_mono_ns() - begun) * TIME_SHARE;
 	return found;

@@ -23,6 +23,8 @@
  * never do.
  */
 #define ALIKE_MIN 2
+/* 65,536 lines with paths of 1 KiB. */
+#define MAPS_TEXT_MAX (64u << 20)
 
 /* A damaged file may have any times. Those beyond all clocks are clamped. */
 static int64_t wall(const struct proctab *pt, uint64_t time)
@@ -53,12 +55,12 @@ static struct proc_facts *living(const struct proc *p)
 {
 	struct likeness l = { .p = p };
 	struct proc_facts *f = NULL;
-	int procfd = nsopen_process(p->pid);
+	int procfd = nsopen_process(p->pid), err;
 	char *text;
 
 	if (procfd < 0)
 		return NULL;
-	text = proc_facts_text(procfd, "maps");
+	text = nsopen_text(procfd, "maps", MAPS_TEXT_MAX, NULL, &err);
 	if (text)
 		procfs_maps(text, compare_line, &l);
 	free(text);
@@ -119,6 +121,6 @@ int hostmap_open(const struct proc *p)
 	if (!no)
 		return fd;
 	pr_verbose("'%s' is not used: %s", path, no);
-	close(fd);
+	nsopen_close(fd);
 	return -EPERM;
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "capture/capture_job.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -67,41 +68,36 @@ static int accept_map(const struct proc_facts *f, int fd, const struct stat *st,
 	if (!no)
 		return fd;
 	*why = no;
-	close(fd);
+	nsopen_close(fd);
 	return -EPERM;
-}
-
-static int open_map_at(const struct proc_facts *f, int dirfd, const char *path, const char **why)
-{
-	struct stat st;
-	int fd = dirfd < 0 ? -ENOENT : nsopen_file(dirfd, path, 0, &st);
-
-	return accept_map(f, fd, &st, why);
 }
 
 /*
  * The process names the file after the pid that it sees itself, so the innermost pid comes first.
  * In a pid namespace of its own, with libraries that ask the kernel otherwise, an outer one may be
- * right.
+ * right. If the container is gone, its root no longer leads to a /tmp that was a mount.
  */
 static int open_map(const struct proc_facts *f, const char **why)
 {
 	const struct rootpin *r = f->rootpin;
-	uint32_t i;
+	struct strbuf paths = STRBUF_INIT;
+	unsigned int i = 0;
+	int fd = -ENOENT;
 
-	for (i = f->nspid_n; r && i--;) {
-		char path[64];
-		int fd;
-
-		snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", f->nspid[i]);
-		fd = open_map_at(f, r->root.fd, path, why);
-		/* If the container is gone, its root no longer leads to a /tmp that was a mount. */
-		if (fd < 0)
-			fd = open_map_at(f, r->tmp.fd, path + strlen("/tmp/"), why);
-		if (fd >= 0)
-			return fd;
+	for (uint32_t k = f->nspid_n; k--;) {
+		strbuf_addf(&paths, "/tmp/perf-%" PRIu32 ".map%c", f->nspid[k], '\0');
+		strbuf_addf(&paths, "perf-%" PRIu32 ".map%c", f->nspid[k], '\0');
 	}
-	return -ENOENT;
+	for (bool more = r && paths.len; more; i++) {
+		struct stat st;
+
+		fd = nsopen_first(r->root.fd, r->tmp.fd, paths.s, paths.len, &i, &st);
+		more = fd >= 0;
+		fd = accept_map(f, fd, &st, why);
+		more = more && fd < 0;
+	}
+	strbuf_fini(&paths);
+	return fd < 0 ? -ENOENT : fd;
 }
 
 /*
@@ -194,8 +190,8 @@ static int pinned_map(const struct proc_facts *f, const char **why)
 
 	if (fd < 0 || !f->over_time)
 		return fd;
-	if (fstat(fd, &st)) {
-		close(fd);
+	if (nsopen_stat(fd, &st)) {
+		nsopen_close(fd);
 		return -1;
 	}
 	return accept_map(f, fd, &st, why);
@@ -220,7 +216,7 @@ static bool same_file(int fd, const struct stat *st)
 {
 	struct stat held;
 
-	return fd >= 0 && !fstat(fd, &held) && held.st_dev == st->st_dev && held.st_ino == st->st_ino;
+	return fd >= 0 && !nsopen_stat(fd, &held) && held.st_dev == st->st_dev && held.st_ino == st->st_ino;
 }
 
 /*
@@ -246,7 +242,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 		struct pin *pin = &p->facts->jitdump[i];
 
 		if (same_file(pin->fd, &st)) {
-			close(fd);
+			nsopen_close(fd);
 			return;
 		}
 		if (pin->fd < 0)
@@ -254,7 +250,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	}
 	if (!room) {
 		pr_verbose("jitdump of process %" PRIu32 " is not used: it has %d others", p->pid, JITDUMPS_MAX);
-		close(fd);
+		nsopen_close(fd);
 		return;
 	}
 	pins_hold(&pt->files.pins, room, fd);

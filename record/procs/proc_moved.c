@@ -25,6 +25,8 @@
 
 /* Places that are compared, and bytes of each. */
 #define PLACES 32u
+/* Largest file that is copied, bytes. */
+#define ORIGINAL_MAX (256u << 20)
 #define PLACE_BYTES 64u
 
 /* ---- the mappings around it ---- */
@@ -81,10 +83,10 @@ void file_lines_fini(struct file_lines *fl)
 enum proof { PROOF_NONE, PROOF_SAME, PROOF_OTHER };
 
 /*
- * Does @e, in the process with memory @mem, have the same bytes as file @fd? A few may differ:
+ * Does @e, in the process at @procfd, have the same bytes as file @fd? A few may differ:
  * breakpoints.
  */
-static enum proof compare(int mem, int fd, const struct map_entry *e)
+static enum proof compare(int procfd, int fd, const struct map_entry *e)
 {
 	uint8_t has[PLACE_BYTES], should[PLACE_BYTES];
 	static const uint8_t zeros[PLACE_BYTES];
@@ -93,7 +95,7 @@ static enum proof compare(int mem, int fd, const struct map_entry *e)
 	for (uint64_t i = 0; i < PLACES; i++) {
 		uint64_t off = align_down((e->end - e->start) / PLACES * i, PLACE_BYTES);
 
-		if (pread(mem, has, sizeof(has), (off_t)(e->start + off)) != sizeof(has))
+		if (nsopen_memory(procfd, e->start + off, has, sizeof(has)) != sizeof(has))
 			continue;
 		if (pread(fd, should, sizeof(should), (off_t)(e->pgoff + off)) != sizeof(should) ||
 		    !memcmp(should, zeros, sizeof(zeros)))
@@ -110,7 +112,8 @@ static enum proof compare(int mem, int fd, const struct map_entry *e)
 struct original {
 	struct map_entry line;	/* its mapping, resolved */
 	struct elf_file *ef;	/* NULL: not available */
-	int fd, mem;		/* of the file, owned; of the memory, borrowed. -1: not available */
+	int fd;			/* of the file, to read; owned. -1: not available */
+	int procfd;		/* of the process, borrowed */
 };
 
 /* The part of @e where code of @o's file belongs. False: there is none. */
@@ -144,7 +147,7 @@ static bool part_of(const struct original *o, const struct map_entry *e, struct 
 			 * Two segments may share a page of the file, but only one of them belongs
 			 * here.
 			 */
-			if (compare(o->mem, o->fd, part) != PROOF_OTHER)
+			if (compare(o->procfd, o->fd, part) != PROOF_OTHER)
 				return true;
 		}
 	}
@@ -156,18 +159,21 @@ static void close_original(struct original *o)
 	elf_file_close(o->ef);
 	if (o->fd >= 0)
 		close(o->fd);
-	*o = (struct original){ .fd = -1, .mem = -1 };
+	*o = (struct original){ .fd = -1, .procfd = -1 };
 }
 
-static void open_original(struct original *o, struct proc *p, const struct map_user *u, int mem, const struct map_entry *line)
+static void open_original(struct original *o, struct proc *p, const struct map_user *u, int procfd, const struct map_entry *line)
 {
 	struct stat st;
-	int err;
+	int fd, err;
 
 	close_original(o);
 	o->line = *line;
-	o->mem = mem;
-	o->fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
+	o->procfd = procfd;
+	fd = dsotab_open(&p->pt->files.dsos, u, line, &st);
+	o->fd = fd < 0 ? -1 : nsopen_copy(fd, ORIGINAL_MAX);
+	if (fd >= 0)
+		nsopen_close(fd);
 	o->ef = o->fd >= 0 ? elf_file_open_fd(o->fd, &err) : NULL;
 	/*
 	 * Resolve a mapping that still exists: the code's own is gone, and the file may have been
@@ -183,7 +189,6 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 {
 	/* The files of the lines below and above it. */
 	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
-	int mem = -1;
 
 	for (uint32_t i = 0; fl->n && i < (*maps)->n; i++) {
 		const struct map_entry e = (*maps)->maps[i];
@@ -202,9 +207,8 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 			 */
 			if (line->start >= e.end && !line->pgoff)
 				continue;
-			mem = mem < 0 ? nsopen_process_file(procfd, "mem") : mem;
 			if (by->line.start != line->start)
-				open_original(by, p, u, mem, line);
+				open_original(by, p, u, procfd, line);
 			if (!by->ef || !part_of(by, &e, &part))
 				continue;
 			pr_verbose("process %" PRIu32 ": %#" PRIx64 "-%#" PRIx64 " is a copy of code of '%s'", p->pid, part.start,
@@ -215,6 +219,4 @@ void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struc
 	}
 	close_original(&o[0]);
 	close_original(&o[1]);
-	if (mem >= 0)
-		close(mem);
 }

@@ -67,14 +67,11 @@ static int read_line(void *ctx, const struct proc_map *m)
 int proc_read_lines(struct proc *p, int procfd, struct mapset **maps)
 {
 	struct reading r = { .p = p, .maps = *maps };
-	int fd = nsopen_process_file(procfd, "maps"), ret = 0;
 	struct map_user u = proc_map_user(p);
+	int ret = 0;
 	char *text;
 
-	if (fd < 0)
-		return fd;
-	text = nsopen_slurp(fd, MAPS_TEXT_MAX, NULL, &ret);
-	close(fd);
+	text = nsopen_text(procfd, "maps", MAPS_TEXT_MAX, NULL, &ret);
 	if (!text)
 		return ret;
 	ret = procfs_maps(text, read_line, &r);

@@ -21,7 +21,8 @@
 struct rival {
 	uint32_t pid, nspid;
 	uint64_t pid_ns;
-	dev_t tmp_dev;
+	bool looked;		/* whether it has a /tmp; it is needed for few */
+	dev_t tmp_dev;		/* of its /tmp; 0 = not available */
 	ino_t tmp_ino;
 };
 
@@ -34,43 +35,45 @@ struct rivals {
 
 /* ---- all processes ---- */
 
-/*
- * The folder /tmp below @root. If it is a link, the folder that it leads to there, as for the files
- * below it.
- */
-static bool look_tmp(int root, struct stat *st)
-{
-	int tmp;
-	bool ok;
-
-	if (fstatat(root, "tmp", st, AT_SYMLINK_NOFOLLOW))
-		return false;
-	if (!S_ISLNK(st->st_mode))
-		return true;
-	tmp = nsopen_dir(root, "/tmp");
-	ok = tmp >= 0 && !fstat(tmp, st);
-	if (tmp >= 0)
-		close(tmp);
-	return ok;
-}
-
 static bool look_at(struct rival *r, uint32_t pid, int procfd)
 {
-	int root = nsopen_process_root(procfd);
 	char *status = proc_facts_text(procfd, "status"), link[64] = "";
 	uint32_t nspid[8];
 	size_t n = status ? procfs_status_nstgid(status, nspid, 8) : 0;
-	struct stat st;
-	bool ok = root >= 0 && n && look_tmp(root, &st) &&
-		  readlinkat(procfd, "ns/pid", link, sizeof(link) - 1) > 0;
+	bool ok = n && readlinkat(procfd, "ns/pid", link, sizeof(link) - 1) > 0;
 
-	if (root >= 0)
-		close(root);
 	free(status);
 	if (ok)
-		*r = (struct rival){ .pid = pid, .nspid = nspid[n - 1], .pid_ns = procfs_ns_inode(link),
-				     .tmp_dev = st.st_dev, .tmp_ino = st.st_ino };
+		*r = (struct rival){ .pid = pid, .nspid = nspid[n - 1], .pid_ns = procfs_ns_inode(link) };
 	return ok;
+}
+
+static void look_tmp(struct rival *r)
+{
+	int procfd = nsopen_process(r->pid), root = procfd < 0 ? -1 : nsopen_process_root(procfd);
+	struct stat st;
+	int tmp = root < 0 ? -1 : nsopen_dir(root, "/tmp", &st);
+
+	r->looked = true;
+	if (tmp >= 0) {
+		r->tmp_dev = st.st_dev;
+		r->tmp_ino = st.st_ino;
+		nsopen_close(tmp);
+	}
+	if (root >= 0)
+		nsopen_close(root);
+	if (procfd >= 0)
+		close(procfd);
+}
+
+/* Does the process behind @r write to the file that @f's map is? */
+static bool is_rival(struct rival *r, const struct proc_facts *f)
+{
+	if (r->nspid != rival_number(f) || r->pid == f->pid || r->pid_ns == f->pid_ns)
+		return false;
+	if (!r->looked)
+		look_tmp(r);
+	return r->tmp_dev == f->rootpin->tmp_dev && r->tmp_ino == f->rootpin->tmp_ino;
 }
 
 static void look(struct rivals *rs)
@@ -121,13 +124,9 @@ void rivals_seek(struct proctab *pt, const struct proc_facts *f)
 	if (clock_mono_ns() >= rs->until)
 		look(rs);
 	pt->jit.seeking = true;
-	for (size_t i = 0; i < rs->n; i++) {
-		const struct rival *r = &rs->v[i];
-
-		if (r->nspid == rival_number(f) && r->pid != f->pid && r->pid_ns != f->pid_ns &&
-		    r->tmp_dev == f->rootpin->tmp_dev && r->tmp_ino == f->rootpin->tmp_ino)
-			learn(pt, r->pid);
-	}
+	for (size_t i = 0; i < rs->n; i++)
+		if (is_rival(&rs->v[i], f))
+			learn(pt, rs->v[i].pid);
 	pt->jit.seeking = false;
 }
 

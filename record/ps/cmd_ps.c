@@ -17,6 +17,7 @@
 #include "bytes/json.h"
 #include "cli/opt.h"
 #include "containers/ps.h"
+#include "host/opener.h"
 #include "ps/ps_names.h"
 
 #define INTERVAL_MAX 86400.0	/* seconds */
@@ -334,11 +335,14 @@ int main(int argc, char **argv)
 	} else if (first < argc) {
 		pr_err("unexpected argument '%s'; see 'nsprof ps --help'", argv[first]);
 		rc = EXIT_USAGE;
+	} else if (opener_start()) {
+		rc = 1;
 	} else if (o.list) {
 		rc = ps_names(o.list, o.roots, stdout) || fflush(stdout) ? 1 : 0;
 	} else {
 		rc = run(&o);
 	}
+	opener_stop();
 	free(o.roots);
 	return rc;
 }

@@ -22,6 +22,8 @@
 #include "events/target.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
+#include "host/opener_loss.h"
 #include "host/procfs.h"
 #include "procfs/pidns.h"
 #include "procs/proctab.h"
@@ -47,6 +49,8 @@
 #define SETTLE_SLICE_NS 5000000ull
 /* A ring with room for this many samples shows how far we are behind. */
 #define RING_TELLING 16
+/* At the end of a recording, for all that did not answer in time. */
+#define LAST_CHANCE_NS 500000000ull
 /* Freed memory that malloc(3) keeps: the largest piece, and the total. */
 #define KEPT_PIECE (512 << 10)
 #define KEPT_FREED (4 << 20)
@@ -105,8 +109,6 @@ static int check(struct session *s)
 
 	if (err)
 		return err;
-	if (o->proc)
-		nsopen_set_proc(o->proc);
 	err = pidns_check_proc();
 	if (err)
 		return err;
@@ -175,6 +177,7 @@ static int prepare(struct session *s)
 	err = take_priority(s);
 	if (err)
 		return err;
+	opener_take_priority((int)o->realtime);
 	s->stopper.quiet = log_verbosity() < 0;
 	s->stopper.confined = !o->no_sandbox;
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
@@ -563,10 +566,14 @@ static int record(struct session *s, int *signo)
 	int err;
 
 	tell_begin(s);
+	/* From here on the rings fill while we wait. */
+	opener_be(&opener_hurried);
 	end = loop_run(l);
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
 	events_disable(&s->ev);
+	opener_be(NULL);
+	opener_last_chance(LAST_CHANCE_NS);
 	cgroup_coverage_end(&s->ran, &s->target, l->enabled_at ? clock_mono_ns() - l->enabled_at : 0);
 	err = finish(s, l);
 	if (err || end == LOOP_WRITE_ERROR)
@@ -631,7 +638,11 @@ int session_run(const struct record_opts *o, int *signo)
 	s.begun = clock_mono_ns();
 	keep_freed();
 	block_signals(&s);
-	err = check(&s);
+	if (o->proc)
+		nsopen_set_proc(o->proc);
+	err = opener_start();
+	if (!err)
+		err = check(&s);
 	if (err == -EINVAL)
 		rc = EXIT_USAGE;
 	if (!err && o->dry_run) {
@@ -647,5 +658,6 @@ int session_run(const struct record_opts *o, int *signo)
 	if (!err)
 		rc = record(&s, signo);
 	session_fini(&s);
+	opener_stop();
 	return rc;
 }

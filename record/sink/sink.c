@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "events/perf_layout.h"
+#include "host/opener.h"
 #include "sink/sink_side.h"
 
 /* End of user addresses with four-level paging. Stacks end there with five levels, too. */
@@ -313,7 +314,8 @@ void sink_take(struct sink *s)
 
 	if (!in->cgroup || (s->cgroups.root_unsure && in->cgroup == CGROUP_ROOT_ID))
 		in->cgroup = sink_cgroups_guess(&s->cgroups, in->cgroup, in->pid);
-	if ((s->leave_own && in->pid == s->own_pid) || !sink_cgroups_wanted(&s->cgroups, in->cgroup, in->pid)) {
+	if ((s->leave_own && (in->pid == s->own_pid || opener_owns(in->pid))) ||
+	    !sink_cgroups_wanted(&s->cgroups, in->cgroup, in->pid)) {
 		/*
 		 * If the kernel picks the samples, we were in one of the chosen cgroups ourselves.
 		 */

@@ -57,11 +57,11 @@ static void read_file(struct file *f, const struct module *m, const char *path)
 	if (root < 0)
 		return;
 	fd = nsopen_file(root, path, FILE_BYTES_MAX, NULL);
-	close(root);
+	nsopen_close(root);
 	if (fd < 0)
 		return;
 	f->text = nsopen_slurp(fd, FILE_BYTES_MAX, &len, &err);
-	close(fd);
+	nsopen_close(fd);
 	if (!f->text)
 		return;
 	for (size_t at = 0; at < len;) {

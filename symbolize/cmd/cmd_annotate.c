@@ -26,6 +26,7 @@
 #include "cmd/stack_pass.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/inlines.h"
+#include "host/opener.h"
 #include "host/pages.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
@@ -415,7 +416,10 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
 		return EXIT_FAILURE;
+	if (opener_start())
+		return EXIT_FAILURE;
 	err = annotate(&cfg);
+	opener_stop();
 	filter_fini(&cfg.filter);
 	return err;
 }

@@ -17,6 +17,7 @@
 #include "cli/opt.h"
 #include "cli/opt_common.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
 #include "host/pages.h"
 #include "output/buildid_dir.h"
 #include "output/to_perf_data.h"
@@ -204,5 +205,9 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (!cfg.input)
 		cfg.input = rec_reader_default();
-	return export(&cfg) ? EXIT_FAILURE : EXIT_SUCCESS;
+	if (opener_start())
+		return EXIT_FAILURE;
+	err = export(&cfg);
+	opener_stop();
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -15,6 +15,7 @@
 #include "cmd/symbolize_stats.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/inlines.h"
+#include "host/opener.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
@@ -288,7 +289,10 @@ int symbolize_run(struct symbolize_opts *o)
 	log_set_verbosity(o->quiet ? -1 : o->verbose);
 	if (o->debuginfod && debuginfod_turn_on(o->servers))
 		return EXIT_FAILURE;
+	if (opener_start())
+		return EXIT_FAILURE;
 	status = symbolize(o);
+	opener_stop();
 	filter_fini(&o->filter);
 	return status;
 }

@@ -23,6 +23,9 @@
 #define FIRST_ID (1u << 23)
 #define LAST_ID ((1u << 24) - 1)
 
+/* Largest file that is copied, bytes. */
+#define COPY_MAX (256u << 20)
+
 struct jitsource {
 	struct u64map by_serial; /* -> struct jitcode *, owned */
 	struct u64map returns;	/* by serial, too -> struct jit_returns *, owned */
@@ -98,7 +101,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	struct strbuf slice = STRBUF_INIT;
 	struct jitcode *jc = NULL;
 	int64_t shift = 0;
-	int fd, procfd, err;
+	int held, fd, procfd, err;
 
 	if (!start_ticks || alive_check(pid, start_ticks))
 		return NULL;
@@ -107,9 +110,15 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 		shift = clock_mono_shift(procfd);
 		close(procfd);
 	}
-	fd = nsopen_mapping(pid, start, end, NULL);
-	if (fd < 0)
+	held = nsopen_mapping(pid, start, end, NULL);
+	if (held < 0)
 		return NULL;
+	fd = nsopen_copy(held, COPY_MAX);
+	nsopen_close(held);
+	if (fd < 0) {
+		pr_verbose("cannot read the jitdump of process %u: %s", pid, strerror(-fd));
+		return NULL;
+	}
 	err = jitdump_slice(fd, NULL, 0, shift, &slice);
 	close(fd);
 	if (err)

@@ -33,6 +33,8 @@
 
 /* Larger than any real binary. Guards against sparse files of terabytes. */
 #define BINARY_MAX (16ull << 30)
+/* One whose file system may not answer is copied first. */
+#define COPY_MAX (512ull << 20)
 
 struct module_user {
 	uint32_t pid;
@@ -367,8 +369,15 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 {
 	struct elf_file *ef = NULL;
 	char magic[SELFMAG] = "";
-	int err;
+	int held = fd, err;
 
+	fd = nsopen_copy(held, COPY_MAX);
+	nsopen_close(held);
+	if (fd < 0) {
+		*why = fd == -EFBIG ? "file is too large to be copied from a file system that may not answer" :
+				      "file cannot be read: its file system does not answer";
+		return NULL;
+	}
 	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {
 		*why = "file has another inode, size or time, and no build-id was recorded";
 	} else {

@@ -141,7 +141,7 @@ static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pi
 		pr_verbose("ignoring '%s' of process %u: it is another user's, or older than the process", path,
 			   img->pid);
 	}
-	close(fd);
+	nsopen_close(fd);
 	return pm;
 }
 
@@ -163,10 +163,10 @@ static const struct live_map *look(struct perfmap_source *ps, const struct image
 		return lm;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", img->nspid[img->nspid_n - 1]);
 	fd = nsopen_file(rootfd, path, MAP_MAX, &st);
-	close(rootfd);
+	nsopen_close(rootfd);
 	if (fd < 0)
 		return lm;
-	close(fd);
+	nsopen_close(fd);
 	lm->found = true;
 	lm->dev = st.st_dev;
 	lm->ino = st.st_ino;
@@ -217,7 +217,7 @@ static struct perfmap *live_map(struct perfmap_source *ps, const struct image *i
 	 */
 	if (!pm && (!img->nspid_n || img->nspid[0] != img->pid))
 		pm = read_map(img, rootfd, img->pid);
-	close(rootfd);
+	nsopen_close(rootfd);
 	return pm;
 }
 

@@ -19,8 +19,9 @@
 #include <cmocka.h>
 
 #include "host/nsopen.h"
+#include "host/opener.h"
 
-static char top[] = "/tmp/nsopen-XXXXXX";	/* holds "outside" and the root "r" */
+static char top[32];	/* holds "outside" and the root "r" */
 static int rootfd = -1;
 
 static void put(const char *path, const char *text)
@@ -48,6 +49,7 @@ static int setup(void **state)
 	char full[256], target[300];
 
 	(void)state;
+	strcpy(top, "/tmp/nsopen-XXXXXX");
 	assert_non_null(mkdtemp(top));
 	snprintf(full, sizeof(full), "%s/r", top);
 	assert_int_equal(mkdir(full, 0755), 0);
@@ -141,7 +143,7 @@ static void test_magic_links(void **state)
 	(void)state;
 	assert_true(proc >= 0);
 	assert_int_equal(nsopen_file(proc, "self/exe", 0, NULL), -ELOOP);
-	assert_int_equal(nsopen_dir(proc, "self/root"), -ELOOP);
+	assert_int_equal(nsopen_dir(proc, "self/root", NULL), -ELOOP);
 	close(proc);
 }
 
@@ -167,14 +169,14 @@ static void test_size_cap(void **state)
 
 static void test_dir(void **state)
 {
-	int fd = nsopen_dir(rootfd, "/etcdir");
+	int fd = nsopen_dir(rootfd, "/etcdir", NULL);
 
 	(void)state;
 	assert_true(fd >= 0);
 	assert_reads(nsopen_file(fd, "hostname", 0, NULL), "IN");
 	close(fd);
-	assert_int_equal(nsopen_dir(rootfd, "/etc/hostname"), -ENOTDIR);
-	assert_int_equal(nsopen_dir(rootfd, "/none"), -ENOENT);
+	assert_int_equal(nsopen_dir(rootfd, "/etc/hostname", NULL), -ENOTDIR);
+	assert_int_equal(nsopen_dir(rootfd, "/none", NULL), -ENOENT);
 }
 
 /* The links must be rejected while something that looks like a race happens below the same root. */
@@ -376,6 +378,14 @@ int main(void)
 		cmocka_unit_test(test_slurp),
 	};
 
+	int failed;
+
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	failed = cmocka_run_group_tests(tests, setup, teardown);
+	/* The same in an opener. */
+	if (opener_start())
+		return 1;
+	failed += cmocka_run_group_tests(tests, setup, teardown);
+	opener_stop();
+	return failed;
 }

@@ -1,0 +1,40 @@
+/*
+ * Openers: processes that do what may wait without end (fileop.h), so that the program never does.
+ * If one gives no answer in time, it is killed and left behind, and another takes its place
+ * (contrib/doc/opener.md). nsopen is the interface for everything else.
+ */
+#ifndef NSPROF_OPENER_H
+#define NSPROF_OPENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host/fileop.h"
+
+/*
+ * Starts the zygote. Call it before any thread is started and any right is given up, and after
+ * rawopen_set_proc(). Until then, and without it, operations are done by their caller. 0, or negative
+ * errno after a message.
+ */
+int opener_start(void);
+/* Ends all openers; does not wait for those that hang. */
+void opener_stop(void);
+/* Gives openers the priority of the calling thread. @fifo: its realtime priority; 0 = none. */
+void opener_take_priority(int fifo);
+
+/* Is @pid, as our /proc shows it, the zygote or an opener of ours? */
+bool opener_owns(uint32_t pid);
+
+/*
+ * As fileop_run(), in an opener if there is one. Any thread may call it. -ETIMEDOUT: the file system
+ * or process did not answer, now or not long ago. -ECHILD: the zygote has ended.
+ */
+int opener_run(const struct fileop *op, struct fileop_result *r);
+/*
+ * Closes @fd, which may be the last descriptor of an unmounted file system, and does not wait for
+ * that.
+ */
+void opener_close(int fd);
+
+#endif

@@ -1,0 +1,292 @@
+#include "host/opener_loss.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "host/clock.h"
+
+#define MS 1000000ull
+#define SECOND 1000000000ull
+
+/* Remembered misses. More than that many only cost their time. */
+#define MISSES_MAX 4096
+/* From 1 s on; four times as long after each try. */
+#define FIRST_PAUSE SECOND
+#define PAUSES 4
+/* Openers that wait for one tenant. */
+#define HUNG_MAX 8
+
+const struct opener_patience opener_hurried = {
+	.each_ns = 100 * MS, .least_ns = 3 * MS, .burst_ns = 250 * MS, .tenant_burst_ns = 100 * MS,
+	.percent = 15, .tenant_percent = 5,
+};
+
+static const struct opener_patience patient = {
+	.each_ns = 1000 * MS, .least_ns = 20 * MS, .burst_ns = 3000 * MS, .tenant_burst_ns = 2000 * MS,
+	.percent = 20, .tenant_percent = 10,
+};
+
+/* Time that may be lost, ns; negative if more was. */
+struct bucket {
+	int64_t left;
+	uint64_t at;		/* ns, when @left was right; 0 = never used */
+};
+
+struct miss {
+	struct opener_miss m;	/* what: owned */
+	uint64_t until;		/* ns: not asked again before that */
+	int sock;		/* of the opener that hangs; owned; -1 = none */
+	struct tenant *of;	/* borrowed */
+	bool answered;
+};
+
+struct tenant {
+	struct bucket b;
+	unsigned int hung;	/* openers */
+};
+
+static struct {
+	pthread_mutex_t lock;	/* for the members below */
+	atomic_bool any;	/* there was a miss; without lock */
+	struct u64map misses;	/* key to struct miss *, owned */
+	struct u64map tenants;	/* to struct tenant *, owned */
+	struct bucket all[2];	/* of hurried threads, and of others */
+	uint64_t more;		/* that found no room */
+	uint64_t last_until;	/* ns, of opener_last_chance(); 0 = not yet */
+} loss = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static _Thread_local struct opener_subject subject;
+static _Thread_local const struct opener_patience *patience = &patient;
+
+struct opener_subject opener_for(const struct opener_subject *s)
+{
+	const struct opener_subject was = subject;
+
+	subject = s ? *s : (struct opener_subject){ 0 };
+	return was;
+}
+
+void opener_be(const struct opener_patience *p)
+{
+	patience = p ? p : &patient;
+}
+
+void opener_last_chance(uint64_t ns)
+{
+	pthread_mutex_lock(&loss.lock);
+	loss.last_until = clock_mono_ns() + ns;
+	pthread_mutex_unlock(&loss.lock);
+}
+
+/* ---- what is asked about ---- */
+
+static const char *what_of(const struct fileop *op)
+{
+	static const char *const names[FILEOP_KINDS] = {
+		[FILEOP_MAPPING] = "a mapped file", [FILEOP_MAPPING_AT] = "a mapped file", [FILEOP_MEMORY] = "memory",
+		[FILEOP_STAT] = "a file", [FILEOP_COPY] = "a file", [FILEOP_CLOSE] = "a file",
+	};
+
+	if (subject.what)
+		return subject.what;
+	return op->path ? op->path : names[op->kind] ? names[op->kind] : "";
+}
+
+/* Files of one folder answer together. So do a file's attributes and its bytes. */
+static uint64_t object_of(const struct fileop *op)
+{
+	const char *slash = op->path ? strrchr(op->path, '/') : NULL;
+	size_t len = op->path ? strlen(op->path) : 0;
+
+	if (subject.object)
+		return subject.object;
+	if (op->kind == FILEOP_FILE || op->kind == FILEOP_FIRST || op->kind == FILEOP_STAT)
+		len = slash ? (size_t)(slash - op->path) : 0;
+	return hash_bytes(op->path ? op->path : "", len);
+}
+
+static uint64_t key_of(const struct fileop *op)
+{
+	return hash_combine(subject.tenant, object_of(op));
+}
+
+/* ---- time ---- */
+
+static void refill(struct bucket *b, uint64_t burst, unsigned int percent, uint64_t now)
+{
+	if (!b->at)
+		b->left = (int64_t)burst;
+	else
+		b->left = MIN(b->left + (int64_t)((now - b->at) / 100 * percent), (int64_t)burst);
+	b->at = now;
+}
+
+static struct tenant *of_tenant(void)
+{
+	uint64_t *slot = u64map_put(&loss.tenants, subject.tenant, NULL);
+
+	if (!*slot)
+		*slot = (uintptr_t)xcalloc(1, sizeof(struct tenant));
+	return (struct tenant *)(uintptr_t)*slot;
+}
+
+static struct bucket *of_all(void)
+{
+	return &loss.all[patience == &opener_hurried];
+}
+
+static uint64_t allowed(uint64_t now)
+{
+	const struct opener_patience *p = patience;
+	struct bucket *all = of_all(), *one = &of_tenant()->b;
+	int64_t ns;
+
+	refill(all, p->burst_ns, p->percent, now);
+	refill(one, p->tenant_burst_ns, p->tenant_percent, now);
+	ns = MIN((int64_t)p->each_ns, MIN(all->left, one->left));
+	if (loss.last_until)
+		ns = MIN(ns, (int64_t)(loss.last_until - now));
+	return ns < (int64_t)p->least_ns ? p->least_ns : (uint64_t)ns;
+}
+
+/* ---- asking ---- */
+
+static struct miss *find(uint64_t key)
+{
+	const uint64_t *slot = u64map_get(&loss.misses, key);
+
+	return slot ? (struct miss *)(uintptr_t)*slot : NULL;
+}
+
+/* Does the opener of @m still wait? */
+static bool hangs(struct miss *m)
+{
+	struct pollfd p = { .fd = m->sock, .events = POLLIN };
+
+	if (m->sock < 0)
+		return false;
+	if (poll(&p, 1, 0) <= 0)
+		return true;
+	close(m->sock);
+	m->sock = -1;
+	m->of->hung--;
+	return false;
+}
+
+/* Does it keep as many openers waiting as one may? Each is a process that nobody can end. */
+static bool has_most(const struct tenant *t)
+{
+	uint64_t key, val;
+
+	for (size_t it = 0; t->hung >= HUNG_MAX && u64map_next(&loss.misses, &it, &key, &val);) {
+		struct miss *m = (struct miss *)(uintptr_t)val;
+
+		if (m->of == t)
+			hangs(m);
+	}
+	return t->hung >= HUNG_MAX;
+}
+
+/* As allowed(), after what is remembered of @m, which may be NULL. */
+static uint64_t wait_for(struct miss *m, uint64_t now)
+{
+	if (m && hangs(m))
+		return 0;
+	if (m && !m->answered && now < m->until && !loss.last_until)
+		return 0;
+	return has_most(of_tenant()) ? 0 : allowed(now);
+}
+
+uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
+{
+	uint64_t ns;
+
+	*key = 0;
+	if (!atomic_load_explicit(&loss.any, memory_order_relaxed))
+		return patience->each_ns;
+	pthread_mutex_lock(&loss.lock);
+	*key = key_of(op);
+	ns = wait_for(find(*key), clock_mono_ns());
+	pthread_mutex_unlock(&loss.lock);
+	return ns;
+}
+
+void opener_loss_answered(uint64_t key)
+{
+	struct miss *m;
+
+	if (!key)
+		return;
+	pthread_mutex_lock(&loss.lock);
+	m = find(key);
+	if (m)
+		m->answered = true;
+	pthread_mutex_unlock(&loss.lock);
+}
+
+static struct miss *add(const struct fileop *op, uint64_t key)
+{
+	struct miss *m = xcalloc(1, sizeof(*m));
+
+	m->m.tenant = subject.tenant;
+	m->m.what = xstrdup(what_of(op));
+	m->of = of_tenant();
+	m->sock = -1;
+	*u64map_put(&loss.misses, key, NULL) = (uintptr_t)m;
+	return m;
+}
+
+void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, int sock)
+{
+	const uint64_t now = clock_mono_ns();
+	struct miss *m;
+
+	pthread_mutex_lock(&loss.lock);
+	key = key ? key : key_of(op);
+	atomic_store(&loss.any, true);
+	allowed(now);
+	of_all()->left -= (int64_t)ns;
+	of_tenant()->b.left -= (int64_t)ns;
+	m = find(key);
+	if (!m && loss.misses.n < MISSES_MAX)
+		m = add(op, key);
+	if (m && m->sock < 0) {
+		m->until = now + (FIRST_PAUSE << 2 * MIN(m->m.tries, (uint64_t)PAUSES - 1));
+		m->m.tries++;
+		m->answered = false;
+		m->sock = sock;
+		m->of->hung++;
+		sock = -1;
+	}
+	loss.more += !m;
+	pthread_mutex_unlock(&loss.lock);
+	/* Another thread asked at the same time. */
+	if (sock >= 0)
+		close(sock);
+}
+
+uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx)
+{
+	uint64_t key, val, n;
+	size_t it = 0;
+
+	pthread_mutex_lock(&loss.lock);
+	n = loss.more;
+	while (u64map_next(&loss.misses, &it, &key, &val)) {
+		const struct miss *m = (const struct miss *)(uintptr_t)val;
+
+		if (m->answered)
+			continue;
+		n++;
+		fn(ctx, &m->m);
+	}
+	pthread_mutex_unlock(&loss.lock);
+	return n;
+}

@@ -1,0 +1,13 @@
+/*
+ * The zygote: a child without memory, files or threads worth mentioning, which forks openers. It
+ * never touches a file system, so it always answers.
+ */
+#ifndef NSPROF_OPENER_ZYGOTE_H
+#define NSPROF_OPENER_ZYGOTE_H
+
+#include <sys/types.h>
+
+/* Starts it. The socket to it, or negative errno; *@pid. */
+int zygote_start(pid_t *pid);
+
+#endif
