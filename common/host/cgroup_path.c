@@ -222,12 +222,12 @@ static struct part next_part(const char **path)
 	return p;
 }
 
-const char *cgroup_path_id(const char *path)
+static const char *id_in(const char *path, bool first)
 {
 	struct part p, before = { "", 0 };
 	const char *id = NULL;
 
-	for (; *path; before = p) {
+	for (; *path && !(id && first); before = p) {
 		const char *here;
 
 		p = next_part(&path);
@@ -235,6 +235,16 @@ const char *cgroup_path_id(const char *path)
 		id = here ? here : id;
 	}
 	return id;
+}
+
+const char *cgroup_path_id(const char *path)
+{
+	return id_in(path, false);
+}
+
+const char *cgroup_path_outer_id(const char *path)
+{
+	return id_in(path, true);
 }
 
 /* A path that is being read, component by component. */

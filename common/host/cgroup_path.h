@@ -46,6 +46,8 @@ size_t cgroup_path_outermost(const char *path, const char *id, size_t from);
  * Names that cgroup_path_parse() does not accept as containers are skipped. NULL if there is none.
  */
 const char *cgroup_path_id(const char *path);
+/* The same for the outermost one: of the container in which the other one claims to be one. */
+const char *cgroup_path_outer_id(const char *path);
 
 /* True if @path is in cgroup @ancestor or equal to it. Both are relative to the same hierarchy. */
 bool cgroup_path_within(const char *path, const char *ancestor);

@@ -105,8 +105,8 @@ static bool limit_here(const struct cgroup_cpu *c)
 char *cgroup_cpu_path(const char *text, const char *controller, const char *own)
 {
 	char here[PATH_MAX], there[PATH_MAX];
-	struct cgroup_path ctr;
-	size_t len, below;
+	struct cgroup_path ctr, mine;
+	size_t len, below, end = 0;
 
 	if (!procfs_cgroup_path(text, "perf_event", here, sizeof(here)) ||
 	    !procfs_cgroup_path(text, controller, there, sizeof(there)) || !cgroup_path_within(here, own))
@@ -115,8 +115,17 @@ char *cgroup_cpu_path(const char *text, const char *controller, const char *own)
 	below = strlen(here) - (strcmp(own, "/") ? strlen(own) : 0);
 	if (below <= len && !strcmp(there + len - below, here + strlen(here) - below))
 		there[len - below] = '\0';
-	if (cgroup_path_parse(there, &ctr))
-		there[ctr.own_len] = '\0';
+	/* The same container there, and not one that it made up below. */
+	if (cgroup_path_parse(own, &mine)) {
+		char *id = xstrndup(mine.id, mine.id_len);
+
+		end = cgroup_path_outermost(there, id, 0);
+		free(id);
+	}
+	if (!end && cgroup_path_parse(there, &ctr))
+		end = ctr.own_len;
+	if (end)
+		there[end] = '\0';
 	return there[0] && strcmp(there, "/") ? xstrdup(there) : NULL;
 }
 

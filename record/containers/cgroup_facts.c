@@ -245,6 +245,15 @@ static void warn_unnamed(const struct cgroup_facts *cf)
 		containers_warn(cs);
 }
 
+/* A sampled cgroup may have been found to be another one than it says. */
+static void warn_claims(const struct cgroup_facts *cf)
+{
+	struct containers *cs = container_lookup_known(cf->lk);
+
+	if (cs)
+		containers_warn_claims(cs);
+}
+
 static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
 {
 	const struct cgroup *sel = cgroup_list_find(cf->chosen, own);
@@ -338,6 +347,7 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 	enum container_lookup_state state;
 	const struct container *ctr = container_lookup_of(cf->lk, path, born, &state);
 
+	warn_claims(cf);
 	if (sel)
 		u64map_put(&cf->sampled, hash_bytes(sel->path, strlen(sel->path)), NULL);
 	if (ctr) {

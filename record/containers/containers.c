@@ -51,10 +51,13 @@ static int by_name(const struct container *a, const struct container *b)
 	return cmp ? cmp : strcmp(a->pod_ns, b->pod_ns);
 }
 
-/* @b runs and has the same name as @a. A container that two runtimes know has one cgroup. */
+/*
+ * @b runs and has the same name as @a. A container that two runtimes know has one cgroup. What a
+ * tenant calls its containers changes no name of the host's.
+ */
 static bool is_namesake(const struct containers *cs, const struct container *a, const struct container *b)
 {
-	return !by_name(a, b) && !b->sandbox && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
+	return !by_name(a, b) && !b->sandbox && (a->voucher || !b->voucher) && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
 }
 
 static void set_apart(struct container *c, bool by_runtime)
@@ -77,19 +80,24 @@ static void set_apart(struct container *c, bool by_runtime)
 static void finish_new(struct containers *cs)
 {
 	for (size_t i = cs->sorted; i < cs->n; i++) {
+		finish(&cs->all[i]);
+		containers_reserve(cs, &cs->all[i]);
+		containers_qualify(cs, &cs->all[i]);
+	}
+	for (size_t i = cs->sorted; i < cs->n; i++) {
 		struct container *c = &cs->all[i];
-		bool any = false, runtime_too = false;
+		bool any = !containers_is_hosts(cs, c), runtime_too = any;
 
-		finish(c);
 		for (size_t k = 0; k < i && !c->apart[0] && !c->sandbox; k++) {
 			if (!is_namesake(cs, c, &cs->all[k]))
 				continue;
 			any = true;
 			runtime_too |= !strcmp(c->runtime, cs->all[k].runtime);
 		}
-		if (any)
+		if (any && !c->apart[0])
 			set_apart(c, !runtime_too);
 	}
+	cs->finished = cs->n;
 }
 
 static int by_name_of(const void *pa, const void *pb)
@@ -111,8 +119,8 @@ static void tell_apart(struct containers *cs)
 	for (size_t i = 0, end; i < cs->n; i = end) {
 		for (end = i + 1; end < cs->n && !by_name(v[i], v[end]); end++)
 			;
-		for (size_t a = i; a < end && end - i > 1; a++) {
-			bool any = false, runtime_too = false;
+		for (size_t a = i; a < end; a++) {
+			bool any = !containers_is_hosts(cs, v[a]), runtime_too = any;
 
 			for (size_t b = i; b < end && !v[a]->sandbox; b++) {
 				if (!is_namesake(cs, v[a], v[b]))
@@ -141,7 +149,8 @@ static void forget(struct containers *cs)
 		container_fini(&cs->all[i]);
 	for (size_t i = 0; i < cs->noutside; i++)
 		container_fini(&cs->outside[i]);
-	cs->n = cs->sorted = cs->noutside = 0;
+	cs->n = cs->sorted = cs->finished = cs->noutside = 0;
+	containers_forget_claims(cs);
 	u64map_clear(&cs->walked);
 	u64map_clear(&cs->by_id);
 	u64map_clear(&cs->by_path);
@@ -158,6 +167,7 @@ static void index_again(struct containers *cs)
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct container *c = &cs->all[i];
 
+		*u64map_put(&cs->by_id, c->key, NULL) = i + 1;
 		*u64map_put(&cs->by_path, containers_hash(c->cgroup, strlen(c->cgroup)), NULL) = i + 1;
 		*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = i + 1;
 	}
@@ -232,10 +242,13 @@ void containers_refresh(struct containers *cs)
 	struct cgroup top = { .path = xstrdup("/"), .fd = cs->fs->fd };
 
 	forget(cs);
+	containers_host(cs);
 	state_dirs_fini(&cs->homes);
 	cgroup_walk(&top, note_group, NULL, cs);
 	free(top.path);
 	containers_look(cs, 0, NULL);
+	for (size_t i = 0; i < cs->n; i++)
+		containers_reserve(cs, &cs->all[i]);
 	cs->n = cs->sorted = keep_running(cs);
 	for (size_t i = 0; i < cs->n; i++) {
 		finish(&cs->all[i]);
@@ -244,9 +257,12 @@ void containers_refresh(struct containers *cs)
 	}
 	if (cs->n)
 		qsort(cs->all, cs->n, sizeof(*cs->all), by_cgroup);
+	index_again(cs);
+	for (size_t i = 0; i < cs->n; i++)
+		containers_qualify(cs, &cs->all[i]);
 	name_together(cs);
 	tell_apart(cs);
-	index_again(cs);
+	cs->finished = cs->n;
 }
 
 static struct containers *make(const struct cgroup_fs *fs, const char *roots, bool hurried)
@@ -263,6 +279,7 @@ static struct containers *make(const struct cgroup_fs *fs, const char *roots, bo
 struct containers *containers_copy(const struct containers *cs)
 {
 	struct containers *copy = xcalloc(1, sizeof(*copy));
+	uint64_t key, val;
 
 	copy->fs = cs->fs;
 	copy->n = copy->cap = copy->sorted = cs->n;
@@ -276,6 +293,9 @@ struct containers *containers_copy(const struct containers *cs)
 		for (size_t k = 0; k < ARRAY_SIZE(strings); k++)
 			*strings[k] = xstrdup(*strings[k]);
 	}
+	copy->host = cs->host ? xstrdup(cs->host) : NULL;
+	for (size_t it = 0; u64map_next(&cs->refused, &it, &key, &val);)
+		u64map_put(&copy->refused, key, NULL);
 	index_again(copy);
 	return copy;
 }
@@ -303,6 +323,7 @@ void containers_free(struct containers *cs)
 	state_dirs_fini(&cs->dirs);
 	state_dirs_fini(&cs->homes);
 	state_budgets_fini(&cs->budgets);
+	containers_free_claims(cs);
 	free(cs->all);
 	free(cs->outside);
 	u64map_fini(&cs->by_id);
@@ -326,8 +347,7 @@ const struct container *containers_outside(const struct containers *cs, size_t *
 	return cs->outside;
 }
 
-/* The innermost known container at or above @path. */
-static const struct container *known_above(const struct containers *cs, const char *path)
+const struct container *containers_above(const struct containers *cs, const char *path)
 {
 	for (size_t len = strlen(path); len;) {
 		uint64_t *slot = u64map_get(&cs->by_path, containers_hash(path, len));
@@ -341,29 +361,35 @@ static const struct container *known_above(const struct containers *cs, const ch
 	return NULL;
 }
 
+/* Does the path show a container further in than @c, which may be NULL? Sets @p then. */
+static bool shows_newer(const struct containers *cs, const char *path, const struct container *c, struct cgroup_path *p)
+{
+	return containers_parse(cs, path, p) && (!c || strlen(c->cgroup) < p->own_len) && !containers_refused(cs, path, p->own_len);
+}
+
 const struct container *containers_known(const struct containers *cs, const char *path)
 {
-	const struct container *c = known_above(cs, path);
+	const struct container *c = containers_above(cs, path);
 	struct cgroup_path p;
 
-	return c && containers_parse(cs, path, &p) && strlen(c->cgroup) < p.own_len ? NULL : c;
+	return c && shows_newer(cs, path, c, &p) ? NULL : c;
 }
 
 const struct container *containers_of(struct containers *cs, const char *path)
 {
-	const struct container *c = known_above(cs, path);
+	const struct container *c = containers_above(cs, path);
 	struct cgroup_path p;
 	char *id;
 
 	/* The path shows a newer container. Look up only this one. */
-	if (!containers_parse(cs, path, &p) || (c && strlen(c->cgroup) >= p.own_len))
+	if (!shows_newer(cs, path, c, &p))
 		return c;
 	id = xstrndup(p.id, p.id_len);
 	containers_note_path(cs, path, &p);
 	containers_look(cs, cs->sorted, id);
 	free(id);
 	finish_new(cs);
-	return known_above(cs, path);
+	return containers_above(cs, path);
 }
 
 bool containers_walked(const struct containers *cs, const char *path)
@@ -379,12 +405,17 @@ void containers_begun(struct containers *cs)
 
 const struct container *containers_of_new(struct containers *cs, const char *path)
 {
-	const struct container *c = containers_of(cs, path);
+	const struct container *c;
+	struct cgroup_path p;
 
+	/* Another cgroup may have had the path. */
+	if (containers_parse(cs, path, &p))
+		containers_unrefuse(cs, path, p.own_len);
+	c = containers_of(cs, path);
 	if (c)
 		return c;
 	cs->begun = path;
 	containers_begun(cs);
 	cs->begun = NULL;
-	return known_above(cs, path);
+	return containers_above(cs, path);
 }

@@ -32,6 +32,18 @@ struct container {
 	 */
 	uint32_t outside;
 	uint32_t outside_uid;	/* uid of the owner of the state file with @outside */
+	/*
+	 * Whose word its cgroup and name are: ROOT's, also of a runtime of root's; a user's; or a
+	 * container's that it lies in (CONTAINER_TENANT).
+	 */
+	uint32_t voucher;
+	/* for the modules that fill the table (containers_priv.h) */
+	uint64_t key;
+	uint32_t stated_by;	/* uid of the user whose state file describes it, 0 = root or none */
+	uint8_t claim;		/* enum container_claim: why @cgroup is its own */
+	bool given;		/* a state file of root's describes it */
+	bool inner;		/* it lies in another container, which may have made it up */
+	bool qualified;		/* @name begins with that of the other container */
 	/* its own cgroup, below the perf_event hierarchy; "" = not running, or it has none */
 	char *cgroup;
 	/*
@@ -45,6 +57,8 @@ struct container {
 	 */
 	char *together;
 };
+
+#define CONTAINER_TENANT UINT32_MAX
 
 struct containers;
 
@@ -75,6 +89,19 @@ void containers_unreadable(const struct containers *cs, struct strbuf *sb);
 void containers_over_budget(const struct containers *cs, struct strbuf *sb);
 /* Warns about containers without a name and says what to do. Once for each @cs. */
 void containers_warn(struct containers *cs);
+
+/*
+ * Warns about cgroups that have the id of a container and are not it, which were found since the
+ * last call. Names a few of them in all.
+ */
+void containers_warn_claims(struct containers *cs);
+/*
+ * May @c, which has this name (is in this pod, has an id that begins with @prefix), be meant by it?
+ * False if only a user or another container says so, and the host has or had such a container.
+ */
+bool containers_is_hosts(const struct containers *cs, const struct container *c);
+bool containers_is_hosts_pod(const struct containers *cs, const struct container *c);
+bool containers_is_hosts_id(const struct containers *cs, const struct container *c, const char *prefix);
 
 /* Takes a new snapshot. Pointers into the old one become invalid. */
 void containers_refresh(struct containers *cs);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -42,7 +43,11 @@ static const char *const run_roots[] = {
 /* As runtimes_scan(). @fresh: as runtimes_scan_new(), only containers not known to run. */
 static int scan_fd(struct containers *cs, int fd, const char *only, bool fresh)
 {
-	int err = fresh ? runtimes_scan_new(fd, containers_settled, containers_note, cs) : runtimes_scan(fd, only, containers_note, cs);
+	struct stat st;
+	int err;
+
+	cs->given = cs->trust == ROOT_UID && !fstat(fd, &st) && containers_is_root(cs, st.st_uid);
+	err = fresh ? runtimes_scan_new(fd, containers_settled, containers_note, cs) : runtimes_scan(fd, only, containers_note, cs);
 
 	close(fd);
 	return err;
@@ -287,7 +292,9 @@ void containers_look(struct containers *cs, size_t from, const char *only)
 	if (!only)
 		state_dirs_find(&cs->dirs, rootfd, cs->roots);
 	scan_states(cs, rootfd, only, false);
+	containers_settle(cs, from);
 	look_further(cs, rootfd, from, only);
+	containers_settle(cs, from);
 	close(rootfd);
 }
 
@@ -298,6 +305,7 @@ void containers_look_new(struct containers *cs)
 	if (rootfd < 0)
 		return;
 	scan_states(cs, rootfd, NULL, true);
+	containers_settle(cs, cs->sorted);
 	close(rootfd);
 }
 
@@ -309,7 +317,7 @@ static bool concerns(void *ctx, const struct state_dir *d)
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct container *c = &cs->all[i];
 
-		if (!c->unnamed || (d->trust != ROOT_UID && !containers_is_users(c->cgroup, d->trust)))
+		if (!c->unnamed || (d->trust != ROOT_UID && !containers_is_users(cs, c->cgroup, d->trust)))
 			continue;
 		if (!d->runtime[0] || !c->runtime[0] || !strcmp(d->runtime, c->runtime) ||
 		    (!strcmp(c->runtime, "cri-o") && !strcmp(d->runtime, "podman")))

@@ -49,28 +49,51 @@ bool containers_left(const struct containers *cs, const struct container *c)
 	return empty;
 }
 
-/* Ids of lxc's and nspawn's containers are names, so other runtimes may have the same. */
-static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len)
+struct container *containers_add(struct containers *cs, const char *id, uint64_t key)
 {
-	char *text = xstrndup(id, len);
+	struct container *c;
+
+	XGROW(cs->all, cs->n, cs->cap);
+	c = &cs->all[cs->n++];
+	*u64map_put(&cs->by_id, key, NULL) = cs->n;
+	*c = (struct container){
+		.runtime = xstrdup(""), .id = xstrdup(id), .name = xstrdup(""), .image = xstrdup(""),
+		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
+		.cgroup = xstrdup(""), .apart = xstrdup(""), .together = xstrdup(""), .key = key,
+	};
+	return c;
+}
+
+struct container *containers_again(struct containers *cs, const struct container *c)
+{
+	char *id = xstrdup(c->id);
+	struct container *new = containers_add(cs, id, c->key);
+
+	free(id);
+	return new;
+}
+
+/*
+ * Ids of lxc's and nspawn's containers are names, so other runtimes may have the same. @outer: a
+ * container in which it is unique, "" = it is on the whole host.
+ */
+static struct container *by_id(struct containers *cs, const char *runtime, const char *id, size_t len, const char *outer,
+			       size_t outer_len)
+{
 	uint64_t key = containers_hash(id, len), *slot;
 	struct container *c;
+	char *text;
 
 	if (len < 12)
 		key = hash_combine(key, containers_hash(runtime, strlen(runtime)));
-	slot = u64map_put(&cs->by_id, key, NULL);
-	if (*slot && !strcmp(cs->all[*slot - 1].id, text)) {
-		free(text);
+	if (outer_len)
+		key = hash_combine(key, containers_hash(outer, outer_len));
+	slot = u64map_get(&cs->by_id, key);
+	if (slot && *slot && strlen(cs->all[*slot - 1].id) == len && !memcmp(cs->all[*slot - 1].id, id, len))
 		return &cs->all[*slot - 1];
-	}
-	XGROW(cs->all, cs->n, cs->cap);
-	c = &cs->all[cs->n++];
-	*slot = cs->n;
-	*c = (struct container){
-		.runtime = xstrdup(""), .id = text, .name = xstrdup(""), .image = xstrdup(""),
-		.pod = xstrdup(""), .pod_ns = xstrdup(""), .pod_uid = xstrdup(""),
-		.cgroup = xstrdup(""), .apart = xstrdup(""), .together = xstrdup(""),
-	};
+	text = xstrndup(id, len);
+	c = containers_add(cs, text, key);
+	free(text);
 	return c;
 }
 
@@ -80,22 +103,6 @@ void container_learn(char **to, const char *text)
 		return;
 	free(*to);
 	*to = xstrdup(text);
-}
-
-static void set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len)
-{
-	uint64_t *slot = u64map_put(&cs->by_path, containers_hash(path, len), NULL);
-
-	/*
-	 * If there are several, take the one that has processes. Others were left by an earlier
-	 * start.
-	 */
-	if (c->cgroup[0] && !containers_left(cs, c))
-		return;
-	free(c->cgroup);
-	c->cgroup = xstrndup(path, len);
-	*slot = (uint64_t)(c - cs->all) + 1;
-	*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = *slot;
 }
 
 /* ---- cgroupfs ---- */
@@ -134,17 +141,9 @@ bool containers_parse(const struct containers *cs, const char *path, struct cgro
 
 void containers_note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
 {
-	struct container *c = by_id(cs, p->runtime, p->id, p->id_len);
-	char name[256];
+	struct container *c = by_id(cs, p->runtime, p->id, p->id_len, path, containers_outer(cs, path, p));
 
-	set_cgroup(cs, c, path, p->own_len);
-	c->stated |= p->named;
-	container_learn(&c->runtime, p->runtime);
-	container_learn(&c->pod_uid, p->pod_uid);
-	if (p->named) {
-		cgroup_path_unescape(p->id, p->id_len, name, sizeof(name));
-		container_learn(&c->name, name);
-	}
+	containers_place(cs, c, path, p->own_len, containers_claim_of_path(cs, path, p));
 }
 
 /* ---- state of runtimes ---- */
@@ -206,52 +205,74 @@ static void take_bundle(struct containers *cs, const struct runtime_entry *e)
 }
 
 /*
- * Finds the first process, and the cgroup of a container without an id in its path. By now, another
- * process may have the pid. The start time tells, or whether the process is in the container's
- * cgroup.
+ * The cgroup of @c, by its first process, which is in @path: the outermost one with its id, or the
+ * one that the state file names. Returns the container that has it.
  */
-static void find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
+static struct container *place_process(struct containers *cs, struct container *c, const struct runtime_entry *e, const char *path,
+				       const char *stated)
 {
-	const char *stated = stated_below(cs->fs, e->cgroup), *found = NULL;
+	const size_t own = containers_outermost(cs, path, e->id);
+	const enum container_claim claim = e->start_ticks ? CLAIM_PROVEN : CLAIM_PID;
+	struct cgroup_path p;
+	char *there;
+
+	if (cs->trust != ROOT_UID) {
+		/* One user can prove nothing about the container of another user. */
+		if (own && containers_is_users(cs, path, cs->trust) && (c->stated_by == ROOT_UID || c->stated_by == cs->trust))
+			return containers_place(cs, c, path, own, CLAIM_USER);
+		return c;
+	}
+	/*
+	 * Without a start time, another process may have the number by now, and it chose its
+	 * cgroup.
+	 */
+	there = own ? xstrndup(path, own) : NULL;
+	if (own && (e->start_ticks || (containers_outermost(cs, path, NULL) == own && containers_parse(cs, there, &p) &&
+				       containers_claim_of_path(cs, there, &p) == CLAIM_PATH)))
+		c = containers_place(cs, c, path, own, claim);
+	/* The first process may have moved to a cgroup further down. */
+	else if (!own && stated && cgroup_path_within(path, stated))
+		c = containers_place(cs, c, stated, strlen(stated), claim);
+	else if (!own && !stated && e->start_ticks && c->claim < CLAIM_PATH)
+		c = containers_place(cs, c, path, strlen(path), claim);
+	free(there);
+	return c;
+}
+
+/*
+ * Finds the first process and the cgroup of a container. By now, another process may have the pid.
+ * The start time tells, or whether the process is in the container's cgroup. Returns the container
+ * that has it.
+ */
+static struct container *find_process(struct containers *cs, struct container *c, const struct runtime_entry *e)
+{
+	const char *stated = stated_below(cs->fs, e->cgroup);
 	char path[PATH_MAX];
 
 	/* The first process does not exist yet, or has not been written down. */
 	if (!e->pid && cs->begun && stated && !strcmp(stated, cs->begun) && cs->trust == ROOT_UID)
-		set_cgroup(cs, c, stated, strlen(stated));
-	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/"))
-		return;
+		c = containers_place(cs, c, stated, strlen(stated), CLAIM_PID);
+	if (c->pid || !path_of_process(cs, e, path) || !strcmp(path, "/") || !strncmp(path, "/..", 3))
+		return c;
 	take_bundle(cs, e);
 	/*
 	 * Told to create no cgroup (podman --cgroups=disabled): the process is in the cgroup of
 	 * whatever started it.
 	 */
 	if (!e->cgroup[0] && e->start_ticks) {
-		if (cs->trust == ROOT_UID || containers_is_users(path, cs->trust)) {
+		if (cs->trust == ROOT_UID || containers_is_users(cs, path, cs->trust)) {
 			c->outside = e->pid;
 			c->outside_uid = cs->trust;
 		}
-		return;
+		return c;
 	}
-	/* The first process may have moved to a cgroup further down. */
-	if (!c->cgroup[0] && stated && cgroup_path_within(path, stated))
-		found = stated;
-	else if (!c->cgroup[0] && !stated && e->start_ticks)
-		found = path;
-	/* A user's container without its own cgroup shares that of the user's session. */
-	if (found && cs->trust == ROOT_UID)
-		set_cgroup(cs, c, found, strlen(found));
-	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup))
-		return;
+	c = place_process(cs, c, e, path, stated);
+	if (!c->cgroup[0] || !cgroup_path_within(path, c->cgroup) ||
+	    (cs->trust != ROOT_UID && !containers_is_users(cs, path, cs->trust)))
+		return c;
 	c->pid = e->pid;
 	*u64map_put(&cs->by_pid, e->pid, NULL) = (uint64_t)(c - cs->all) + 1;
-}
-
-bool containers_is_users(const char *cgroup, uint32_t uid)
-{
-	char slice[48];
-
-	snprintf(slice, sizeof(slice), "/user-%" PRIu32 ".slice/", uid);
-	return strstr(cgroup, slice) != NULL;
+	return c;
 }
 
 /* The entries of containerd and its runc have the same id, which may be short. */
@@ -261,7 +282,16 @@ static struct container *of_entry(struct containers *cs, const struct runtime_en
 
 	if (slot && !strcmp(cs->all[*slot - 1].id, e->id))
 		return &cs->all[*slot - 1];
-	return by_id(cs, e->runtime, e->id, strlen(e->id));
+	return by_id(cs, e->runtime, e->id, strlen(e->id), "", 0);
+}
+
+void containers_learn_runtime(struct container *c, const char *runtime)
+{
+	if (runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
+		free(c->runtime);
+		c->runtime = xstrdup(runtime);
+	}
+	container_learn(&c->runtime, runtime);
 }
 
 void containers_note(void *ctx, const struct runtime_entry *e)
@@ -269,18 +299,16 @@ void containers_note(void *ctx, const struct runtime_entry *e)
 	struct containers *cs = ctx;
 	struct container *c = of_entry(cs, e);
 
-	find_process(cs, c, e);
+	c = find_process(cs, c, e);
 	/* A user's files are not trusted about containers of others. */
-	if (cs->trust != ROOT_UID && !containers_is_users(c->cgroup, cs->trust) && !(c->outside && c->outside_uid == cs->trust))
+	if (cs->trust != ROOT_UID &&
+	    (c->given || !(containers_is_users(cs, c->cgroup, cs->trust) || (c->outside && c->outside_uid == cs->trust))))
 		return;
+	c->given |= cs->given;
+	c->stated_by = cs->trust;
 	c->stated = true;
 	c->told |= (e->name[0] && strcmp(e->runtime, "runc") && strcmp(e->runtime, "crun")) || !strcmp(e->runtime, "containerd");
-	/* Name the runtime that manages the container, not the one that it uses to start it. */
-	if (e->runtime[0] && (!strcmp(c->runtime, "runc") || !strcmp(c->runtime, "crun"))) {
-		free(c->runtime);
-		c->runtime = xstrdup(e->runtime);
-	}
-	container_learn(&c->runtime, e->runtime);
+	containers_learn_runtime(c, e->runtime);
 	container_learn(&c->name, e->name);
 	container_learn(&c->image, e->image);
 	container_learn(&c->pod, e->pod);
@@ -298,5 +326,5 @@ bool containers_settled(void *ctx, const char *id, uint64_t file)
 		return true;
 	slot = u64map_get(&cs->placed, containers_hash(id, strlen(id)));
 	/* A running container may be created again in another cgroup. */
-	return slot && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
+	return slot && cs->all[*slot - 1].cgroup[0] && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
 }

@@ -61,6 +61,7 @@ int ps_open(struct ps *ps, const char *roots)
 	}
 	ps->cs = containers_new(&ps->fs, roots);
 	containers_warn(ps->cs);
+	containers_warn_claims(ps->cs);
 	return 0;
 }
 

@@ -157,6 +157,19 @@ static int no_container(const struct choice *ch, const char *arg)
 	return none(ch, "--container", arg);
 }
 
+/*
+ * A name or the beginning of an id may be given by a user's runtime or by a container, too. It does
+ * not mean those while a container of the host has it, or had it.
+ */
+static bool is_meant(const struct choice *ch, const struct container *c, const char *arg)
+{
+	if (has_id(c, arg) && strlen(arg) == ID_LEN)
+		return true;
+	if (has_name(c, arg) || (has_name_apart(c, arg) && !strcmp(arg + strlen(c->name) + 1, c->runtime)))
+		return containers_is_hosts(ch->cs, c);
+	return has_name_apart(c, arg) || containers_is_hosts_id(ch->cs, c, arg);
+}
+
 static int choose_container(struct choice *ch, const char *arg)
 {
 	static bool (*const ways[])(const struct container *c, const char *arg) = {
@@ -173,7 +186,7 @@ static int choose_container(struct choice *ch, const char *arg)
 		const struct container *hit = NULL;
 
 		for (size_t i = 0; i < n; i++) {
-			if (!ways[w / 2](&all[i], arg) || (w % 2 == 0 && !containers_populated(ch->cs, &all[i])))
+			if (!ways[w / 2](&all[i], arg) || !is_meant(ch, &all[i], arg) || (w % 2 == 0 && !containers_populated(ch->cs, &all[i])))
 				continue;
 			if (hit)
 				return several(ch, "--container", arg, ways[w / 2],
@@ -227,9 +240,10 @@ static int choose_pod_as(struct choice *ch, const char *arg, const struct pod_re
 	for (size_t i = 0; i < n; i++) {
 		char *cgroup;
 
-		if (!in_pod(&all[i], ref))
+		if (!in_pod(&all[i], ref) || !containers_is_hosts_pod(ch->cs, &all[i]))
 			continue;
-		if (first && (strcmp(first->pod_ns, all[i].pod_ns) || strcmp(first->pod_uid, all[i].pod_uid))) {
+		if (first && (strcmp(first->pod_ns, all[i].pod_ns) || strcmp(first->pod_uid, all[i].pod_uid) ||
+			      first->voucher != all[i].voucher)) {
 			int err = several(ch, "--pod", arg, is_pods, "put the namespace before it: NS/POD");
 
 			return err ? err : 1;

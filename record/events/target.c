@@ -343,6 +343,7 @@ static int resolve_cgroups(struct target *t, const struct record_opts *o)
 	if (!err && selection_asked(o)) {
 		t->containers = containers_new(&t->fs, o->runtime_roots);
 		err = selection_each(o, &t->fs, t->containers, false, add_chosen, &a);
+		containers_warn_claims(t->containers);
 		if (!err)
 			err = a.err;
 	}

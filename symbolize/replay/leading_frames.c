@@ -14,9 +14,14 @@
 
 bool leading_container(const char *cgroup, struct strbuf *out)
 {
-	const char *id = cgroup_path_id(cgroup);
+	const char *id = cgroup_path_id(cgroup), *outer = cgroup_path_outer_id(cgroup);
 
 	strbuf_reset(out);
+	/* A container can give any id to a cgroup in it. */
+	if (outer != id && strncmp(outer, id, CONTAINER_ID_SHOWN)) {
+		strbuf_add(out, outer, CONTAINER_ID_SHOWN);
+		strbuf_addc(out, '/');
+	}
 	if (id)
 		strbuf_add(out, id, CONTAINER_ID_SHOWN);
 	else if (!cgroup[0])

@@ -30,7 +30,7 @@ void leading_thread(const struct lead *lead, const struct replay_sample *s, stru
 uint32_t leading_process_text(const struct image *img, struct intern *texts);
 /*
  * Short name of the container that a cgroup path belongs to: the first 12 digits of
- * cgroup_path_id(). Returns true then. Otherwise "host" for the root cgroup, or the path itself.
+ * cgroup_path_id(), with those of an outer container before them. Returns true then. Otherwise "host" for the root cgroup, or the path itself.
  */
 bool leading_container(const char *cgroup, struct strbuf *out);
 /* The container's name for a sample, from the recording; if it has none, as above. */

@@ -185,6 +185,8 @@ static void test_ids(void **state)
 
 	(void)state;
 	assert_ptr_equal(cgroup_path_id(path), strstr(path, ID));
+	assert_ptr_equal(cgroup_path_outer_id(path), strstr(path, ID2));
+	assert_null(cgroup_path_outer_id("/a/" ID "0/x"));
 	assert_null(cgroup_path_id("/a/" ID "0/x"));
 	assert_null(cgroup_path_id(""));
 }

@@ -268,7 +268,8 @@ static void test_container_labels(void **state)
 	check_container("/machine.slice/libpod-" ID ".scope/container", "0123456789ab");
 	check_container("/kubepods.slice/kubepods-pod12.slice/cri-containerd-" ID ".scope",
 			"0123456789ab");
-	check_container("/docker/" ID "/docker/" ID2, "fedcba987654");
+	/* The inner ID is the word of the outer container. */
+	check_container("/docker/" ID "/docker/" ID2, "0123456789ab/fedcba987654");
 	/* One digit more is no container ID. */
 	check_container("/docker/" ID "0", "/docker/" ID "0");
 	check_container("/user.slice/user-0.slice", "/user.slice/user-0.slice");
