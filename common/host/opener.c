@@ -88,6 +88,11 @@ int opener_start(void)
 	return 0;
 }
 
+pid_t opener_pid(void)
+{
+	return pool.pid;
+}
+
 void opener_stop(void)
 {
 	if (!pool.pid)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "host/fileop.h"
 
@@ -20,6 +21,8 @@
 int opener_start(void);
 /* Ends all openers; does not wait for those that hang. */
 void opener_stop(void);
+/* The process that forks openers; 0 = none. */
+pid_t opener_pid(void);
 /* Gives openers the priority of the calling thread. @fifo: its realtime priority; 0 = none. */
 void opener_take_priority(int fifo);
 

@@ -44,6 +44,11 @@ int sandbox_keep(uint64_t caps);
  * before. 0 or negative errno.
  */
 int sandbox_file_user(uint32_t uid);
+/*
+ * As root: this process becomes user and group @uid, of no other group, and loses all capabilities.
+ * 0 or negative errno. Others: 0, and nothing changes.
+ */
+int sandbox_become(uint32_t uid);
 /* A user that owns nothing: no distribution or user namespace hands out the last numbers. */
 #define SANDBOX_NOBODY 0x7ffffffeu
 
@@ -57,6 +62,7 @@ struct sandbox_call {
 	int nr;			/* SYS_read */
 	int arg;		/* which argument is looked at, from 1 on; 0: none is */
 	uint64_t mask, value;	/* allowed if (argument & mask) == value */
+	int fails;		/* instead, it fails with this errno, and nobody is told; 0: allowed */
 };
 
 /*

@@ -9,10 +9,10 @@
 #include "base/util.h"
 #include "host/sandbox.h"
 
-#define ANY(nr) { nr, 0, 0, 0 }
+#define ANY(nr) { nr, 0, 0, 0, 0 }
 /* The lower half of the register: an int or unsigned int. */
-#define IS(nr, arg, value) { nr, arg, 0xffffffff, value }
-#define WITHOUT(nr, arg, bits) { nr, arg, bits, 0 }
+#define IS(nr, arg, value) { nr, arg, 0xffffffff, value, 0 }
+#define WITHOUT(nr, arg, bits) { nr, arg, bits, 0, 0 }
 
 /* The flags of open(2) that write, make or cut a file. O_TMPFILE needs one of them. */
 #define OPEN_WRITES (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
@@ -22,7 +22,7 @@ static const struct sandbox_call basic[] = {
 	ANY(SYS_brk), ANY(SYS_munmap), ANY(SYS_mremap), ANY(SYS_madvise),
 	WITHOUT(SYS_mmap, 3, PROT_EXEC), WITHOUT(SYS_mprotect, 3, PROT_EXEC),
 	/* threads and signals */
-	{ SYS_clone, 1, CLONE_THREAD, CLONE_THREAD },
+	{ SYS_clone, 1, CLONE_THREAD, CLONE_THREAD, 0 },
 	ANY(SYS_futex), ANY(SYS_set_robust_list), ANY(SYS_exit), ANY(SYS_exit_group), ANY(SYS_sched_yield),
 	ANY(SYS_sched_getaffinity), ANY(SYS_getcpu), ANY(SYS_membarrier),
 #ifdef SYS_rseq
@@ -44,7 +44,7 @@ static const struct sandbox_call basic[] = {
 	ANY(SYS_fallocate), ANY(SYS_ftruncate), ANY(SYS_fsync), ANY(SYS_fdatasync), ANY(SYS_sendmsg), ANY(SYS_recvmsg),
 	IS(SYS_ioctl, 2, TCGETS), IS(SYS_ioctl, 2, TIOCGWINSZ), IS(SYS_ioctl, 2, FIONREAD),
 	/* fstat(3) is this call with an empty path */
-	{ SYS_newfstatat, 4, AT_EMPTY_PATH, AT_EMPTY_PATH }, { SYS_statx, 3, AT_EMPTY_PATH, AT_EMPTY_PATH },
+	{ SYS_newfstatat, 4, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 }, { SYS_statx, 3, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 },
 #ifdef __x86_64__
 	ANY(SYS_dup2), ANY(SYS_poll), ANY(SYS_select), ANY(SYS_time), ANY(SYS_getrlimit), ANY(SYS_arch_prctl),
 #endif

@@ -3,6 +3,7 @@
  * few lines, and libcap would be one more library in each program.
  */
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
 #include <linux/prctl.h>
 #include <sys/fsuid.h>
@@ -100,6 +101,16 @@ int sandbox_keep(uint64_t caps)
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
 	return err;
+}
+
+int sandbox_become(uint32_t uid)
+{
+	if (geteuid())
+		return 0;
+	shrink_bounds(0);
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		return -errno;
+	return 0;
 }
 
 int sandbox_file_user(uint32_t uid)

@@ -80,12 +80,13 @@ static void refused(int signo, siginfo_t *info, void *context)
 
 static int add(scmp_filter_ctx ctx, const struct sandbox_call *c)
 {
+	const uint32_t action = c->fails ? SCMP_ACT_ERRNO(c->fails) : SCMP_ACT_ALLOW;
 	struct scmp_arg_cmp arg = { 0 };
 
 	if (!c->arg)
-		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, c->nr, 0);
+		return seccomp_rule_add(ctx, action, c->nr, 0);
 	arg = SCMP_CMP((unsigned int)c->arg - 1, SCMP_CMP_MASKED_EQ, c->mask, c->value);
-	return seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, c->nr, 1, &arg);
+	return seccomp_rule_add_array(ctx, action, c->nr, 1, &arg);
 }
 
 /*

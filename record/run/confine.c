@@ -17,6 +17,7 @@
 #include "capture/capture.h"
 #include "events/perm.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
 #include "host/sandbox.h"
 
 /* _IO('$', ...) and its likes: the requests of perf events. */
@@ -124,24 +125,26 @@ static void tell(int err)
 
 int confine_calls(const struct confine *c)
 {
-	const uint64_t pid = (uint64_t)getpid();
-	struct sandbox_call own[] = {
-		{ SYS_kill, 1, 0xffffffff, pid }, { SYS_tgkill, 1, 0xffffffff, pid }, { SYS_wait4, 0, 0, 0 },
-		{ SYS_ioctl, 2, 0xff00, PERF_IOCTLS }, { SYS_process_vm_readv, 0, 0, 0 }, { SYS_openat2, 0, 0, 0 },
-		{ SYS_timerfd_create, 0, 0, 0 }, { SYS_timerfd_settime, 0, 0, 0 }, { SYS_signalfd4, 0, 0, 0 },
-		{ SYS_epoll_create1, 0, 0, 0 }, { SYS_epoll_ctl, 0, 0, 0 }, { SYS_epoll_pwait, 0, 0, 0 },
+	const uint64_t pid = (uint64_t)getpid(), opener = opener_pid() ? (uint64_t)opener_pid() : pid;
+	const struct sandbox_call own[] = {
+		{ SYS_kill, 1, 0xffffffff, pid, 0 }, { SYS_tgkill, 1, 0xffffffff, pid, 0 }, { SYS_wait4, 0, 0, 0, 0 },
+		/* openers: a time limit, a copy of a file, and their end */
+		{ SYS_setsockopt, 0, 0, 0, 0 }, { SYS_memfd_create, 0, 0, 0, 0 }, { SYS_kill, 1, 0xffffffff, opener, 0 },
+		{ SYS_ioctl, 2, 0xff00, PERF_IOCTLS, 0 }, { SYS_process_vm_readv, 0, 0, 0, 0 }, { SYS_openat2, 0, 0, 0, 0 },
+		{ SYS_timerfd_create, 0, 0, 0, 0 }, { SYS_timerfd_settime, 0, 0, 0, 0 }, { SYS_signalfd4, 0, 0, 0, 0 },
+		{ SYS_epoll_create1, 0, 0, 0, 0 }, { SYS_epoll_ctl, 0, 0, 0, 0 }, { SYS_epoll_pwait, 0, 0, 0, 0 },
 #ifdef SYS_epoll_wait
-		{ SYS_epoll_wait, 0, 0, 0 },
+		{ SYS_epoll_wait, 0, 0, 0, 0 },
 #endif
-		{ SYS_getpriority, 0, 0, 0 }, { SYS_setpriority, 0, 0, 0 },
+		{ SYS_getpriority, 0, 0, 0, 0 }, { SYS_setpriority, 0, 0, 0, 0 },
 	};
-	const struct sandbox_call late[] = { { SYS_perf_event_open, 0, 0, 0 } };
-	const struct sandbox_call names[] = { { SYS_bpf, 1, 0xffffffff, BPF_PROG_TEST_RUN } };
-	const struct sandbox_call ends[] = { { SYS_kill, 1, 0xffffffff, (uint64_t)c->child } };
+	const struct sandbox_call late[] = { { SYS_perf_event_open, 0, 0, 0, 0 } };
+	const struct sandbox_call names[] = { { SYS_bpf, 1, 0xffffffff, BPF_PROG_TEST_RUN, 0 } };
+	const struct sandbox_call ends[] = { { SYS_kill, 1, 0xffffffff, (uint64_t)c->child, 0 } };
 	const struct sandbox_call rotates[] = {
-		{ SYS_openat, 0, 0, 0 }, { SYS_unlinkat, 0, 0, 0 }, { SYS_renameat2, 0, 0, 0 }, { SYS_renameat, 0, 0, 0 },
+		{ SYS_openat, 0, 0, 0, 0 }, { SYS_unlinkat, 0, 0, 0, 0 }, { SYS_renameat2, 0, 0, 0, 0 }, { SYS_renameat, 0, 0, 0, 0 },
 #ifdef __x86_64__
-		{ SYS_open, 0, 0, 0 }, { SYS_unlink, 0, 0, 0 }, { SYS_rename, 0, 0, 0 },
+		{ SYS_open, 0, 0, 0, 0 }, { SYS_unlink, 0, 0, 0, 0 }, { SYS_rename, 0, 0, 0, 0 },
 #endif
 	};
 	struct sandbox_calls lists[7] = { { own, ARRAY_SIZE(own) } };
