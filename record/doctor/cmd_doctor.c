@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/signals.h"
@@ -33,14 +34,23 @@ static const char *const statuses[] = {
 	"nothing can be recorded from here",
 };
 
+/* Directories and names of runtimes may be in the text. */
 static void line(FILE *to, const char *state, const char *name, const struct strbuf *text,
 		 const struct strbuf *remedy)
 {
+	struct strbuf sb = STRBUF_INIT;
+
 	if (text->len)
-		fprintf(to, "%-12s %-18s %s", state, name, text->s);
+		escape_text(&sb, text->s);
+	if (remedy->len) {
+		strbuf_adds(&sb, "; ");
+		escape_text(&sb, remedy->s);
+	}
+	if (text->len)
+		fprintf(to, "%-12s %-18s %s\n", state, name, sb.s);
 	else
-		fprintf(to, "%-12s %s", state, name);
-	fprintf(to, "%s%s\n", remedy->len ? "; " : "", remedy->len ? remedy->s : "");
+		fprintf(to, "%-12s %s%s\n", state, name, sb.s ? sb.s : "");
+	strbuf_fini(&sb);
 }
 
 static void write_text(FILE *to, const struct doctor *d)

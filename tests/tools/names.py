@@ -3,7 +3,7 @@ tables are Python's."""
 import re
 import unicodedata
 
-IGNORED = {0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xfe00, 0xfe10), *range(0xfff0, 0xfff9),
+IGNORED = {0x2800, 0x34f, 0x115f, 0x1160, 0x17b4, 0x17b5, 0x2065, 0x3164, 0xffa0, *range(0x180b, 0x1810), *range(0xfe00, 0xfe10), *range(0xfff0, 0xfff9),
            *range(0xe0000, 0xe1000)}
 PREPENDED = {*range(0x600, 0x606), 0x6dd, 0x70f, 0x890, 0x891, 0x8e2, 0x110bd, 0x110cd}
 ESCAPE = re.compile(r'\\(?:u\{([0-9a-f]{1,6})\}|x\{([0-9a-f]{2})\})')
@@ -13,7 +13,7 @@ ESCAPE = re.compile(r'\\(?:u\{([0-9a-f]{1,6})\}|x\{([0-9a-f]{2})\})')
 SHORT = [
     b'\x1b[31mred\x1b[m', b'\x1b]0;title\x07', b'\x9b31mcsi', '\x9b2Jcsi'.encode(), b'\x1b(0lqk', b'bell\x07', b'back\x08\x08', b'del\x7f',
     *(('a%sb' % chr(c)).encode() for c in (0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069, 0x200e, 0x200f, 0x61c)),
-    *(('a%sb' % chr(c)).encode() for c in (0x200b, 0x200c, 0x200d, 0x2060, 0xfeff, 0xad, 0x34f, 0x3164, 0xfe0f, 0xe0041, 0xe0020, 0x180e)),
+    *(('a%sb' % chr(c)).encode() for c in (0x200b, 0x200c, 0x200d, 0x2060, 0xfeff, 0xad, 0x34f, 0x3164, 0x2800, 0xfe0f, 0xe0041, 0xe0020, 0x180e)),
     *(('a%sb' % chr(c)).encode() for c in (0xa0, 0x2003, 0x3000, 0x85, 0x2028, 0x2029)), 'ab'.encode(),
     b'\xff\xfe', b'\xc0\xaf', b'\xe0\x80\x9b', b'\xed\xa0\x80\xed\xb0\x80', b'\xf4\x90\x80\x80', b'cut\xe2\x82', '\ufffe'.encode(), '\ufffd'.encode(),
     b'line\nbreak', b'cr\rline', b'tab\tbed', b'v\x0bf\x0c', b'semi;colon', b'semi:colon', b'"quotes"', b"it's", b'`backtick`', b'a|b', b'</script>', b']]>', b'<!--', b'&lt;',
