@@ -287,6 +287,29 @@ struct ev_ledger {
 	bool exact;		/* count is of single events, and each of them made a sample */
 };
 
+/* What was left out because a tenant had used up its budget. */
+enum budget_kind {
+	BUDGET_PATHS = 1,	/* mappings with new paths */
+	BUDGET_FILES = 2,	/* mappings of new binaries */
+	BUDGET_MAPS = 3,	/* mappings of processes that had too many, these included */
+	BUDGET_ADDRS = 4,	/* addresses of code: nothing was captured for them */
+	BUDGET_SAMPLES = 5,	/* samples whose process is in the recording without its mappings */
+	BUDGET_KINDS
+};
+
+/*
+ * A tenant, that is a container, or outside of containers a user in a cgroup, made the recorder
+ * leave out things. Others lost nothing by it. Written at the end of a segment.
+ */
+struct ev_budget {
+	uint64_t time;
+	uint32_t kind;		/* enum budget_kind; later versions may know more */
+	uint64_t count;		/* in this segment */
+	const char *cgroup;	/* path; "" = unknown */
+	bool by_user;		/* only processes of @uid in that cgroup */
+	uint32_t uid;
+};
+
 struct event_ops {
 		/* Any may be NULL. A non-zero return ends the pass; the reader returns it. */
 	int (*dso)(void *ctx, const struct ev_dso *ev);
@@ -300,6 +323,7 @@ struct event_ops {
 	int (*pressure)(void *ctx, const struct ev_pressure *ev);
 	int (*absence)(void *ctx, const struct ev_absence *ev);
 	int (*container)(void *ctx, const struct ev_container *ev);
+	int (*budget)(void *ctx, const struct ev_budget *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
 	 * Called before each part (rec_reader_parts()), from 0 on. If it returns false, the reader

@@ -32,6 +32,7 @@ struct intern {
 	struct chunk *chunks;	/* all chunks, newest first */
 	char *at;		/* free bytes in the chunk being filled */
 	size_t room;
+	size_t bytes;		/* of all strings */
 };
 
 struct intern *intern_new(void)
@@ -77,6 +78,7 @@ static const char *store(struct intern *in, const char *s, size_t len)
 	size_t need = len + 1;
 	char *p;
 
+	in->bytes += need;
 	if (need > CHUNK_SIZE / 8) {
 		p = new_chunk(in, need);
 	} else {
@@ -123,11 +125,16 @@ static size_t slot_of(const struct intern *in, const char *s, size_t len, uint64
 	return i;
 }
 
-uint32_t intern_find(const struct intern *in, const char *s)
+uint32_t intern_findn(const struct intern *in, const char *s, size_t len)
 {
-	size_t len = strlen(s), i = slot_of(in, s, len, hash_bytes(s, len));
+	size_t i = slot_of(in, s, len, hash_bytes(s, len));
 
 	return in->slots[i] ? in->slots[i] - 1 : UINT32_MAX;
+}
+
+uint32_t intern_find(const struct intern *in, const char *s)
+{
+	return intern_findn(in, s, strlen(s));
 }
 
 uint32_t intern_addn(struct intern *in, const char *s, size_t len)
@@ -167,4 +174,9 @@ size_t intern_len(const struct intern *in, uint32_t id)
 uint32_t intern_count(const struct intern *in)
 {
 	return (uint32_t)in->n;
+}
+
+size_t intern_bytes(const struct intern *in)
+{
+	return in->bytes;
 }

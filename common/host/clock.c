@@ -119,6 +119,11 @@ uint64_t clock_raw_ns(void)
 	return (uint64_t)(now_ns(CLOCK_MONOTONIC_RAW) - own_shift);
 }
 
+uint64_t clock_thread_ns(void)
+{
+	return (uint64_t)now_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
 int64_t clock_starts_ns(void)
 {
 	pthread_once(&once, read_own);

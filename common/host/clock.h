@@ -11,6 +11,8 @@
 uint64_t clock_mono_ns(void);
 /* The kernel's CLOCK_MONOTONIC_RAW, likewise. */
 uint64_t clock_raw_ns(void);
+/* CPU time of the calling thread in ns. */
+uint64_t clock_thread_ns(void);
 /*
  * How far CLOCK_MONOTONIC of a process is ahead of the kernel's, in ns. 0 if its namespace has no
  * offset or the offset is unknown. @procfd: the process's folder in /proc, borrowed.

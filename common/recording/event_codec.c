@@ -22,6 +22,7 @@ enum event_type {
 	EVENT_PRESSURE,
 	EVENT_ABSENCE,
 	EVENT_CONTAINER,
+	EVENT_BUDGET,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -424,6 +425,31 @@ static void dec_container(struct cursor *c, uint64_t *time, struct ev_container 
 	ev->pod_uid = get_str(c);
 }
 
+/* ---- budget ---- */
+
+void event_enc_budget(struct event_enc *e, struct strbuf *out, const struct ev_budget *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->kind);
+	strbuf_add_varint(b, ev->count);
+	put_str(b, ev->cgroup);
+	strbuf_addc(b, ev->by_user);
+	strbuf_add_varint(b, ev->uid);
+	end(e, out, EVENT_BUDGET);
+}
+
+static void dec_budget(struct cursor *c, uint64_t *time, struct ev_budget *ev)
+{
+	ev->time = get_time(c, time);
+	ev->kind = get_u32(c);
+	ev->count = cursor_varint(c);
+	ev->cgroup = get_str(c);
+	ev->by_user = cursor_u8(c) != 0;
+	ev->uid = get_u32(c);
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if it is set and the bytes were complete.
  */
@@ -481,6 +507,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_CONTAINER:
 		DISPATCH(ev_container, dec_container, container);
+		break;
+	case EVENT_BUDGET:
+		DISPATCH(ev_budget, dec_budget, budget);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

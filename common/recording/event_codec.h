@@ -30,6 +30,7 @@ void event_enc_ksymbol(struct event_enc *e, struct strbuf *out, const struct ev_
 void event_enc_pressure(struct event_enc *e, struct strbuf *out, const struct ev_pressure *ev);
 void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_absence *ev);
 void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
+void event_enc_budget(struct event_enc *e, struct strbuf *out, const struct ev_budget *ev);
 
 /*
  * Decode the next event of @c and pass it to its callback. *@time is state, 0 at the start of a

@@ -275,6 +275,12 @@ int rec_writer_container(struct rec_writer *w, const struct ev_container *ev)
 	return stream_done(w);
 }
 
+int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev)
+{
+	event_enc_budget(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 {
 	struct rec_job *job;

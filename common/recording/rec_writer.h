@@ -56,6 +56,7 @@ int rec_writer_ksymbol(struct rec_writer *w, const struct ev_ksymbol *ev);
 int rec_writer_pressure(struct rec_writer *w, const struct ev_pressure *ev);
 int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev);
 int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
+int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev);
 /*
  * As above; also -EAGAIN (not sticky) when the disk is so far behind that the sample must be
  * dropped, unless the writer is patient.

@@ -385,6 +385,13 @@ bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path)
 	return u64map_get(&cf->sampled, hash_bytes(path, strlen(path)));
 }
 
+const char *cgroup_facts_name(const struct cgroup_facts *cf, const char *path)
+{
+	const struct unit *u = find(cf, path, strlen(path));
+
+	return !u ? "" : u->ev.name[0] ? u->ev.name : u->ev.id;
+}
+
 static void add_used(struct facts_used *used, const struct unit *u)
 {
 	if (!u->chosen || !u->r.have_usage)

@@ -36,6 +36,8 @@ void cgroup_facts_free(struct cgroup_facts *cf);
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid);
 /* Does the recording have a sample from @path, a cgroup of the target, or from a cgroup in it? */
 bool cgroup_facts_had_samples(const struct cgroup_facts *cf, const char *path);
+/* The name, or else the id, of the container whose cgroup is @path; "" if it is none. Borrowed. */
+const char *cgroup_facts_name(const struct cgroup_facts *cf, const char *path);
 struct facts_used {
 	uint64_t us;		/* CPU time */
 	uint64_t until;		/* ns: time of the latest reading; 0 = nothing was read */

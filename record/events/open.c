@@ -21,7 +21,6 @@
 /* halving ends here: a smaller ring would not hold even one large sample */
 #define RING_FLOOR (64u << 10)
 #define SIDE_TASKS (256u << 10)
-#define SIDE_ALL (512u << 10)
 /*
  * Events of cgroups cost opening, closing, a descriptor and some work at each switch between them,
  * but avoid samples of everything else. Beyond this number they cost more than they save.
@@ -261,11 +260,14 @@ static uint64_t real_period(const struct events *ev)
 	return asked && evsel_is_clock(&ev->sel) ? MAX(asked, CLOCK_PERIOD_MIN) : asked;
 }
 
+static uint64_t ram_bytes(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static uint64_t plan_ring(const struct events *ev)
 {
-	uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-
-	return ringplan_bytes(events_rate(ev), ev->record_bytes, ev->target->ncpus, ram);
+	return ringplan_bytes(events_rate(ev), ev->record_bytes, ev->target->ncpus, ram_bytes());
 }
 
 static uint64_t plan_record(const struct record_opts *o)
@@ -287,7 +289,9 @@ static bool shrink(struct events *ev)
 {
 	if (ev->opts->ring_bytes)
 		return false;
-	if (ev->data_bytes > 2 * RING_FLOOR || (ev->data_bytes > RING_FLOOR &&
+	if (ev->side_bytes > SIDE_MIN)
+		ev->side_bytes = SIDE_MIN;
+	else if (ev->data_bytes > 2 * RING_FLOOR || (ev->data_bytes > RING_FLOOR &&
 						ev->side_bytes <= RING_FLOOR))
 		ev->data_bytes /= 2;
 	else if (ev->side_bytes > RING_FLOOR)
@@ -383,7 +387,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->closed = xcalloc(t->nall, sizeof(*ev->closed));
 	ev->record_bytes = plan_record(o);
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
-	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : SIDE_ALL;
+	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : ringplan_side(t->nall, ram_bytes());
 	perm_raise_nofile();
 	for (;;) {
 		err = open_whole(ev);

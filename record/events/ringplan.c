@@ -13,6 +13,16 @@ uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t
 	return bytes;
 }
 
+uint64_t ringplan_side(uint64_t ncpus, uint64_t ram)
+{
+	const uint64_t budget = MIN(SIDE_BUDGET, ram / SIDE_RAM_SHARE);
+	uint64_t bytes = SIDE_MIN;
+
+	while (bytes < SIDE_MAX && 2 * bytes * ncpus <= budget)
+		bytes *= 2;
+	return bytes;
+}
+
 uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record)
 {
 	const uint64_t a_second = rate * record;

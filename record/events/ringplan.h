@@ -15,6 +15,11 @@
 #define RING_BUDGET (512ull << 20)
 /* At most 1/RING_RAM_SHARE of the machine's memory. */
 #define RING_RAM_SHARE 8
+/* The same for the side-band rings of all processes. */
+#define SIDE_BUDGET (64ull << 20)
+#define SIDE_RAM_SHARE 128
+#define SIDE_MIN (512ull << 10)		/* bytes per CPU */
+#define SIDE_MAX (4ull << 20)
 #define RING_MIN (512ull << 10)		/* bytes per CPU, however low the rate */
 
 /*
@@ -23,6 +28,13 @@
  * never below RING_MIN.
  */
 uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram);
+
+/*
+ * Bytes of one CPU's side-band ring if any process may write to it, a power of two. A flood of one
+ * process must not push out what others write until it is drained, so this is as much as all rings
+ * of @ncpus together may have, up to SIDE_MAX.
+ */
+uint64_t ringplan_side(uint64_t ncpus, uint64_t ram);
 
 /* Capacity of a ring of @bytes in ms; UINT64_MAX if nothing is ever written to it. */
 uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record);

@@ -22,9 +22,8 @@
 #include "host/procfs.h"
 #include "procs/dsotab.h"
 
-/* Distinct binaries in one recording. Stops a container that maps new files without end. */
-#define DSOS_MAX 65536
-#define ALIASES_MAX (4 * DSOS_MAX)
+/* Names of binaries: what has no room is looked up again. */
+#define ALIASES_MAX 65536
 #define PIN_TRIES_MAX 8
 /* A held memfd is held memory: enough for a program that runs from one, not for a heap. */
 #define MEMFD_MAX (64u << 20)
@@ -51,7 +50,7 @@ enum mapping_kind mapping_kind(const char *path)
 {
 	if (!strcmp(path, "[vdso]"))
 		return MAPPING_VDSO;
-	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]"))
+	if (!strcmp(path, "[vsyscall]") || !strcmp(path, "[uprobes]") || !strcmp(path, PATH_LEFT_OUT))
 		return MAPPING_SPECIAL;
 	/* Files for which the kernel had no path. Their inode or build-id is as good. */
 	if (!strcmp(path, "//toolong") || !strcmp(path, "//enomem"))
@@ -94,13 +93,14 @@ static void read_own_vdso(struct dsotab *dt)
 	free(text);
 }
 
-void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins)
+void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins, struct tenants *tenants)
 {
 	struct stat st;
 
 	memset(dt, 0, sizeof(*dt));
 	dt->paths = paths;
 	dt->pins = pins;
+	dt->tenants = tenants;
 	if (!stat("/", &st)) {
 		dt->own_dev = st.st_dev;
 		dt->own_ino = st.st_ino;
@@ -149,6 +149,7 @@ static void free_dso(struct dsotab *dt, struct dso *d)
 	u64map_fini(&d->seen);
 	u64map_fini(&d->leafs);
 	slice_drop(&dt->slices, &d->slice);
+	tenants_give(dt->tenants, d->tenant, HOLD_FILES, 1);
 	free(d);
 }
 
@@ -310,7 +311,9 @@ void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *
 
 		if (!dsos[a->dso])
 			continue;
-		a->key.path = intern_add(paths, intern_str(dt->paths, a->key.path));
+		a->key.path = intern_find(paths, intern_str(dt->paths, a->key.path));
+		if (a->key.path == UINT32_MAX)
+			continue;
 		set_alias(dt, &a->key, dsos[a->dso]);
 	}
 	dt->paths = paths;
@@ -323,11 +326,10 @@ static struct dso *add_dso(struct dsotab *dt, const struct map_user *u, const st
 {
 	struct dso *d;
 
-	if (dt->n >= DSOS_MAX) {
-		dt->refused++;
+	if (!tenants_take(dt->tenants, u->tenant, HOLD_FILES, 1))
 		return NULL;
-	}
 	d = xcalloc(1, sizeof(*d));
+	d->tenant = u->tenant;
 	pin_init(&d->pin, PIN_ELF, d);
 	d->ev.mnt_ns = u->mnt_ns;
 	d->ev.path = intern_str(dt->paths, e->path);

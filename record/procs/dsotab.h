@@ -17,6 +17,10 @@
 #include "event.h"
 #include "procfs/pins.h"
 #include "procfs/procmaps.h"
+#include "procfs/tenants.h"
+
+/* Stands for what is beyond a budget: the path of a mapping of no binary. */
+#define PATH_LEFT_OUT "[over_budget]"
 
 struct dso {
 	struct ev_dso ev;	/* id is 0 until it is in a recording; path is the interner's */
@@ -30,6 +34,7 @@ struct dso {
 	uint8_t early;		/* captures made to let go of it */
 	uint8_t pin_tries;	/* failed attempts to open the file */
 	struct pin pin;		/* the file */
+	struct tenant *tenant;	/* met it first; NULL: nobody's */
 	uint64_t held_size;	/* of the file when pinned; ev has the first file's */
 	int64_t held_mtime_ns;
 	struct rootpin *root;	/* its debug file may be below it; NULL = unknown */
@@ -65,11 +70,11 @@ struct dsotab {
 	struct u64map by_file;		/* hash of a key to alias index + 1 */
 	struct intern *paths;		/* borrowed */
 	struct pins *pins;		/* borrowed */
+	struct tenants *tenants;	/* borrowed */
 	struct dso *vdso;		/* NULL until needed */
 	const void *vdso_image;		/* our own, the same in all 64-bit processes; NULL = none */
 	size_t vdso_size;		/* bytes */
 	struct slices slices;
-	uint64_t refused;		/* binaries beyond the cap */
 	bool detached;			/* dsotab_detach() */
 	int64_t until_ns;
 	uint64_t own_mnt_ns;		/* our own mount namespace, alive as long as we are; 0 = unknown */
@@ -78,7 +83,7 @@ struct dsotab {
 	size_t napart;			/* times that a file with apart set was held */
 };
 
-void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins);
+void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins, struct tenants *tenants);
 void dsotab_fini(struct dsotab *dt);
 /*
  * As proctab_detach(). A file without a recorded build-id must have the device and inode of the
@@ -94,6 +99,7 @@ struct map_user {
 	uint32_t pid;			/* 0: gone; only its root may be left */
 	uint64_t mnt_ns;		/* 0 = unknown */
 	struct rootpin *root;		/* NULL: opened when needed */
+	struct tenant *tenant;		/* answers for a new binary; NULL: nobody */
 };
 
 /*
@@ -104,7 +110,8 @@ enum mapping_kind mapping_kind(const char *path);
 
 /*
  * Finds the binary behind @e: sets dso, kind and resolved. @build_id: from the kernel, @len bytes;
- * if @len is 0, the file is opened and read. Pins the file if no other mapping did that.
+ * if @len is 0, the file is opened and read. Pins the file if no other mapping did that. A file
+ * without dso is a new binary beyond the tenant's budget.
  */
 void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entry *e,
 		    const uint8_t *build_id, size_t len);
@@ -114,7 +121,8 @@ bool dsotab_rewritten(const struct dso *d);
 bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
 /*
  * Forgets all binaries that are not in @live, a set of struct dso *, with their files. Moves paths
- * to @paths, which is the table's interner from now on.
+ * to @paths, which is the table's interner from now on. Further names of a binary stay only if they
+ * are there.
  */
 void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths);
 /*

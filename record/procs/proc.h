@@ -13,6 +13,7 @@
 #include "procfs/pins.h"
 #include "procfs/proc_facts.h"
 #include "procfs/procmaps.h"
+#include "procfs/tenants.h"
 #include "procs/dsotab.h"
 #include "procs/proctab.h"
 #include "procs/threads.h"
@@ -44,6 +45,14 @@ struct proc {
 	bool headless;			/* its leader's EXIT came */
 	uint8_t moved_looks;		/* of look_moved() (proc_maps.c), for the present image */
 	uint8_t copy_looks;		/* of proc_find_copy(), for the present image */
+	bool muted;			/* in the recording without its mappings */
+	bool stale;			/* in the recording with mappings that are not its own any more */
+	bool sampled;			/* the present image was */
+	bool overfull;			/* its mappings are beyond the budget: none are kept */
+	bool tenant_sure;		/* it cannot have moved to another tenant since */
+	struct tenant *tenant;		/* NULL = not known yet, or detached */
+	uint32_t held_maps;		/* what it counts for at its tenant */
+	uint64_t wrote, spent_ns;	/* of the present image: bytes of side-band, ns of the drain */
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t cgroup;		/* proctab_in_cgroup(); 0 = not known */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */
@@ -74,9 +83,9 @@ struct proc_files {
 	struct rootpin *own;	/* our root, for what our child runs; NULL = not available */
 	struct rootpin *host;	/* detached: this host's root; NULL = not available */
 	struct copies *copies;	/* NULL = nothing was searched yet */
-	size_t forget_at;	/* number of binaries at which proctab_forget() looks again */
+	size_t forget_at;	/* number of binaries at which proc_forget() looks again */
+	size_t forget_bytes;	/* of paths: the same */
 	uint32_t next_dso;
-	uint64_t maps_refused;	/* mappings beyond the limit; reported by proctab_tell() */
 };
 
 /* What side-band did not report. */
@@ -105,7 +114,6 @@ struct proc_jit {
 struct proc_captures {
 	/* All sets of addresses belong to proctab.segment; proctab_cut() turns them into a list. */
 	struct u64map kernel;	/* set of kernel addresses seen */
-	size_t nseen;		/* addresses in all sets */
 	uint64_t leaf_samples;	/* samples in all maps of leafs */
 	/* The lists of earlier segments; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;
@@ -115,7 +123,6 @@ struct proc_captures {
 	struct letgo *letgo;	/* of proc_letgo.c; NULL = not used yet */
 	bool evicting;		/* in capture_before_evict(): pin nothing, add no process */
 	/* Reported by proctab_tell(). */
-	uint64_t seen_refused;	/* addresses beyond the limit */
 	uint64_t written, served, failed;
 	uint64_t code_bytes;	/* of captured code */
 };
@@ -126,6 +133,7 @@ struct proctab {
 	struct proc dead;	/* list head, oldest first */
 	size_t ndead;
 	struct threads threads;
+	struct tenants tenants;
 	uint32_t segment;	/* the one being written; 1 and up */
 	uint32_t next_serial;
 	bool nested;		/* proctab_nested() */
@@ -138,10 +146,16 @@ struct proctab {
 	struct range other_stacks[THREAD_STACKS];
 };
 
-/* Is @p in the segment that is being written? Then what happens to it has to be written, too. */
-static inline bool proc_written(const struct proc *p)
+/* Is @p in the segment that is being written, with its mappings or without? */
+static inline bool proc_present(const struct proc *p)
 {
 	return p->serial && p->segment == p->pt->segment;
+}
+
+/* Is it there with its mappings? Then what happens to it has to be written, too. */
+static inline bool proc_written(const struct proc *p)
+{
+	return proc_present(p) && !p->muted && !p->stale;
 }
 
 /* What is known of the process, whatever it runs: start time, pids, cgroup. NULL = nothing. */
@@ -162,6 +176,49 @@ void proc_free(struct proc *p);
 /* Its samples are over, or were at @time: frees it later, unless it lives on (proc_revive()). */
 void proc_die(struct proc *p, uint64_t time);
 void proc_revive(struct proc *p);
+
+/* ---- proc_tenant.c ---- */
+
+/* The tenant of @p; NULL if there are no budgets (detached). */
+struct tenant *proc_tenant(struct proc *p);
+/* It is in @cgroup now, as user @uid. */
+void proc_in_tenant(struct proc *p, const char *cgroup, uint32_t uid);
+/* @p was forked from @parent. */
+void proc_tenant_of_parent(struct proc *p, struct proc *parent);
+/* May the tenant hold @n more because of @p? Then it does. */
+bool proc_may_hold(struct proc *p, enum tenant_hold what, uint64_t n);
+/* The id of a path that @p maps; that of PATH_LEFT_OUT if it is new and beyond the budget. */
+uint32_t proc_path(struct proc *p, const char *path, size_t len);
+/* What a path of @len bytes counts for, bytes. */
+uint64_t proc_path_cost(size_t len);
+/* May the drain look at @p and its files? */
+bool proc_has_time(struct proc *p);
+/*
+ * Before it does, and when it did. CPU time counts; if it had to wait for something, all the time
+ * does, because a tenant can hold a lock or an answer back. Time in which other programs ran does
+ * not.
+ */
+struct proc_work {
+	uint64_t wall, cpu;	/* ns */
+	long waits;
+};
+struct proc_work proc_work_begin(void);
+void proc_work_end(struct proc *p, const struct proc_work *w);
+/* As dsotab_resolve(), for a mapping of @p. Beyond the budget, @e becomes a mapping of no binary. */
+void proc_resolve(struct proc *p, struct map_user *u, struct map_entry *e, const uint8_t *build_id, size_t len);
+/* What an event with the string @text counts for, bytes. */
+uint64_t proc_event_cost(const char *text);
+/* May an event of @n bytes about @p be written at @time? And: it was. */
+bool proc_may_write(struct proc *p, uint64_t n, uint64_t time);
+void proc_wrote(struct proc *p, uint64_t n);
+/* Writes one mapping in place of all. */
+void proc_write_left_out(struct proc *p, uint64_t time);
+/* The segment ends: writes what was left out in it. */
+void proc_write_budgets(struct proctab *pt);
+/* The mappings of @p have changed: counts them, or gives up those of a process with too many. */
+void proc_hold_maps(struct proc *p);
+/* Forgets its mappings, and does not even look at the later ones of this image. */
+void proc_give_up_maps(struct proc *p);
 
 /* ---- proc_rivals.c ---- */
 
@@ -271,7 +328,7 @@ int proc_read_maps(struct proc *p, uint64_t time, struct mapset **maps);
 /* ---- proc_maps.c ---- */
 
 /* Writes to the present segment what is not in it yet. */
-void proc_write_dso(struct proctab *pt, struct dso *d);
+void proc_write_dso(struct proc *p, struct dso *d);
 void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time);
 /*
  * Adds a mapping to the set, and to the recording if the process is in it. @build_id may be NULL.
@@ -285,8 +342,11 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 bool proc_add_present(struct proc *p, uint64_t time);
 /* The vsyscall page belongs to all processes and is in no record. */
 void proc_add_vsyscall(struct proc *p);
-/* Finds the binary behind each mapping, and pins the files. */
-void proc_pin_all(struct proc *p);
+/*
+ * Finds the binary behind each mapping, and pins the files. False if that was put off for some,
+ * because the tenant's time is used up.
+ */
+bool proc_pin_all(struct proc *p);
 
 /* ---- proc_acquire.c ---- */
 
@@ -325,6 +385,11 @@ void rivals_fini(struct proctab *pt);
 
 /* Writes @p to the recording: facts, binaries, mappings. */
 void proc_introduce(struct proc *p, uint64_t time);
+/*
+ * A sample of @p comes, which is in the recording without its mappings, or with stale ones.
+ * Introduces it again, with its mappings if they are known and the budget allows it.
+ */
+void proc_introduce_again(struct proc *p, uint64_t time);
 /* Writes its facts again, because there are more of them. Its mappings stay. */
 void proc_write_again(struct proc *p, uint64_t time);
 /* Writes the thread's comm if that has not been done. */
@@ -361,6 +426,8 @@ bool capture_prepare_dso(struct proctab *pt, struct dso *d, struct capture_job *
 
 /* ---- proc_letgo.c ---- */
 
+/* The binary that is being captured; NULL = none. */
+struct dso *letgo_busy(const struct proctab *pt);
 /* As proctab_let_go(). */
 void letgo_step(struct proctab *pt);
 /* Waits for its capture that is under way. */
@@ -373,7 +440,9 @@ void letgo_free(struct proctab *pt);
  * Between two segments: lets go of binaries and paths that are not needed any more. @cut: the list
  * of the segment that ended.
  */
-void proctab_forget(struct proctab *pt, const struct caplist *cut);
+void proc_forget(struct proctab *pt, const struct caplist *cut);
+/* The same at any time between two drains. */
+void proc_forget_now(struct proctab *pt);
 
 /* ---- proc_cut.c ---- */
 

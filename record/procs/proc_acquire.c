@@ -36,6 +36,8 @@ static int keep_facts(struct proc *p, int procfd, uint64_t time, struct proc_fac
 		return -ESRCH;
 	}
 	p->facts = f;
+	if (f->cgroup[0])
+		proc_in_tenant(p, f->cgroup, f->fsuid);
 	if (!p->comm[0])
 		memcpy(p->comm, comm, sizeof(comm));
 	/* A made-up exec only tells when it was noticed. */
@@ -76,6 +78,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		mapset_put(p->maps);
 		p->maps = maps;
 		p->known = true;
+		proc_hold_maps(p);
 	}
 	err = keep_facts(p, procfd, time, f);
 	return err ? err : ret;
@@ -83,29 +86,40 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 
 int proc_acquire(struct proc *p, uint64_t time)
 {
+	struct proc_work work;
 	int procfd, ret;
 
 	if (p->facts)
 		return 0;
 	if (p->pt->detached || p->late)
 		return -ESRCH;
+	if (p->sampled && !proc_has_time(p))
+		return -EAGAIN;
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return procfd == -ENOENT ? -ESRCH : procfd;
+	work = proc_work_begin();
 	ret = acquire(p, procfd, time);
 	close(procfd);
+	proc_work_end(p, &work);
 	return ret;
 }
 
 void proc_refresh_maps(struct proc *p, uint64_t time)
 {
-	if (p->kthread || p->dead || p->pt->detached || (p->refresh_time && time - p->refresh_time < REFRESH_NS))
+	struct proc_work work;
+
+	if (p->kthread || p->dead || p->pt->detached || p->overfull || !proc_has_time(p) ||
+	    (p->refresh_time && time - p->refresh_time < REFRESH_NS))
 		return;
 	p->refresh_time = time ? time : 1;
-	if (p->facts)
-		proc_add_present(p, time);
-	else
+	if (!p->facts) {
 		proc_acquire(p, time);
+		return;
+	}
+	work = proc_work_begin();
+	proc_add_present(p, time);
+	proc_work_end(p, &work);
 }
 
 /*

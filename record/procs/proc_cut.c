@@ -97,7 +97,7 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 	for (i = 0; i < p->maps->n; i++) {
 		const struct map_entry *e = &p->maps->maps[i];
 
-		if (e->dso && e->dso->pin.fd < 0 && e->dso->seen.n)
+		if (e->dso && e->dso->pin.fd < 0 && e->dso->seen.n && proc_has_time(p))
 			dsotab_pin(&pt->files.dsos, &u, e);
 	}
 }
@@ -137,7 +137,6 @@ static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 			list_jit(p, CAPTURE_JITDUMP, cl);
 		list_returns(p, cl);
 	}
-	pt->cap.nseen -= p->jit.n;
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);
 	p->jit_captured = false;
@@ -156,7 +155,6 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 		e->done = d->captured == d->seen.n;
 		leaf_counts_init(&e->leafs, &d->leafs);
 	}
-	pt->cap.nseen -= d->seen.n + d->leafs.n;
 	u64map_fini(&d->seen);
 	u64map_fini(&d->leafs);
 	d->captured = 0;
@@ -169,6 +167,7 @@ struct caplist *proctab_cut(struct proctab *pt)
 	size_t it = 0;
 
 	letgo_settle(pt);
+	proc_write_budgets(pt);
 	returns_take(pt);
 	while (u64map_next(&pt->procs, &it, &pid, &val)) {
 		struct proc *p = (struct proc *)(uintptr_t)val;
@@ -181,12 +180,12 @@ struct caplist *proctab_cut(struct proctab *pt)
 		cut_dso(pt, pt->files.dsos.dsos[i], cl);
 	if (pt->cap.kernel.n)
 		caplist_add(cl, CAPTURE_KALLSYMS, 0, capture_sorted(&pt->cap.kernel), pt->cap.kernel.n);
-	pt->cap.nseen -= pt->cap.kernel.n;
 	u64map_fini(&pt->cap.kernel);
 	pt->cap.leaf_samples = 0;
+	tenants_clear(&pt->tenants, HOLD_ADDRS);
 	caplist_seal(cl);
 	pt->segment++;
-	proctab_forget(pt, cl);
+	proc_forget(pt, cl);
 	return cl;
 }
 
@@ -212,7 +211,4 @@ void proctab_tell(const struct proctab *pt)
 	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files closed early: %"
 		   PRIu64, pt->cap.written, pt->cap.served, pt->cap.failed, pt->files.pins.evicted);
 	pr_verbose("code captured: %" PRIu64 " byte%s", pt->cap.code_bytes, plural(pt->cap.code_bytes));
-	if (pt->cap.seen_refused || pt->files.maps_refused || pt->files.dsos.refused)
-		pr_verbose("beyond the limits: addresses: %" PRIu64 ", mappings: %" PRIu64 ", binaries: %" PRIu64, pt->cap.seen_refused,
-			   pt->files.maps_refused, pt->files.dsos.refused);
 }

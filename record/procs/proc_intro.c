@@ -66,7 +66,7 @@ static void find_ancestor(struct proc *p, uint64_t time, unsigned int depth)
 
 /* ---- into the recording ---- */
 
-static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
+static void write_proc(struct proc *p, uint64_t time, bool maps_follow, bool left_out)
 {
 	/* If a process is gone, its parent's facts say where it ran. */
 	const struct proc_facts *f = p->facts ? p->facts : p->anc, *who = proc_who(p);
@@ -74,7 +74,7 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 		.time = time, .serial = p->serial, .pid = p->pid, .ppid = p->ppid,
 		.mnt_ns = p->mnt_ns, .pid_ns = p->pid_ns, .user_ns = p->user_ns,
 		.comm = p->comm, .exe = "", .root = "", .cgroup = "",
-		.maps_known = maps_follow && p->known, .inherited = p->inherited,
+		.maps_known = maps_follow && (p->known || left_out), .inherited = p->inherited,
 	};
 
 	if (f) {
@@ -98,12 +98,53 @@ static void write_proc(struct proc *p, uint64_t time, bool maps_follow)
 		memcpy(ev.nspid, who->nspid, sizeof(ev.nspid));
 	}
 	rec_writer_proc(p->pt->w, &ev);
+	proc_wrote(p, proc_event_cost(ev.exe) + proc_event_cost(ev.root) + proc_event_cost(ev.cgroup));
+}
+
+/* Writes @p with its mappings, or if @left_out without. */
+static void write_all(struct proc *p, uint64_t time, bool left_out)
+{
+	p->segment = p->pt->segment;
+	p->stale = false;
+	p->muted = left_out;
+	for (uint32_t i = 0; i < p->maps->n && !left_out; i++)
+		if (p->maps->maps[i].dso)
+			proc_write_dso(p, p->maps->maps[i].dso);
+	write_proc(p, time, true, left_out);
+	if (left_out)
+		proc_write_left_out(p, time);
+	for (uint32_t i = 0; i < p->maps->n && !left_out; i++)
+		proc_write_map(p, &p->maps->maps[i], time);
+}
+
+/* Mappings of which the cost is added up; with more, they count as average ones. */
+#define MAPS_COUNTED 256
+#define MAP_COST 96
+
+/* What its mappings would add to the recording, bytes, about. */
+static uint64_t maps_cost(const struct proc *p)
+{
+	uint64_t sum = 0;
+
+	if (p->maps->n > MAPS_COUNTED)
+		return (uint64_t)p->maps->n * MAP_COST;
+	for (uint32_t i = 0; i < p->maps->n; i++)
+		sum += proc_event_cost(intern_str(p->pt->files.paths, p->maps->maps[i].path));
+	return sum;
+}
+
+void proc_introduce_again(struct proc *p, uint64_t time)
+{
+	if (!p->overfull && proc_may_write(p, maps_cost(p), time) && proc_pin_all(p))
+		write_all(p, time, false);
+	else if (p->stale)
+		write_all(p, time, true);
 }
 
 void proc_introduce(struct proc *p, uint64_t time)
 {
 	struct proctab *pt = p->pt;
-	uint32_t i;
+	bool all;
 
 	/* An exiting task has no pid any more: the kernel writes -1 (perf_event_pid()). */
 	if (p->pid == 0)
@@ -122,22 +163,15 @@ void proc_introduce(struct proc *p, uint64_t time)
 
 	if (p->known && !p->kthread)
 		proc_add_vsyscall(p);
-	proc_pin_all(p);
-	for (i = 0; i < p->maps->n; i++) {
-		if (p->maps->maps[i].dso)
-			proc_write_dso(pt, p->maps->maps[i].dso);
-	}
+	all = proc_pin_all(p);
 	if (!p->serial)
 		p->serial = ++pt->next_serial;
-	p->segment = pt->segment;
-	write_proc(p, time, true);
-	for (i = 0; i < p->maps->n; i++)
-		proc_write_map(p, &p->maps->maps[i], time);
+	write_all(p, time, !all || p->overfull || !proc_may_write(p, maps_cost(p), time));
 }
 
 void proc_write_again(struct proc *p, uint64_t time)
 {
-	write_proc(p, time, false);
+	write_proc(p, time, false, false);
 }
 
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
@@ -146,8 +180,9 @@ void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 
 	t->introduced = p->pt->segment;
 	/* The comm of the first thread is the process's. */
-	if (t->tid == p->pid)
+	if (t->tid == p->pid && !t->renamed)
 		return;
+	t->renamed = false;
 	if (!t->comm[0] && (p->pt->detached || !proc_facts_thread_comm(p->pid, t->tid, t->comm)))
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 	if (t->comm[0])

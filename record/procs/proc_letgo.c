@@ -150,6 +150,11 @@ static void after_capture(struct proctab *pt)
 		close_file(pt, d);
 }
 
+struct dso *letgo_busy(const struct proctab *pt)
+{
+	return pt->cap.letgo ? pt->cap.letgo->dso : NULL;
+}
+
 void letgo_step(struct proctab *pt)
 {
 	struct letgo *lg;

@@ -13,14 +13,17 @@
 /* Looks at /proc for one image. A JIT where a closed library was would cause one per function. */
 #define LOOKS_MAX 16
 
-void proc_write_dso(struct proctab *pt, struct dso *d)
+void proc_write_dso(struct proc *p, struct dso *d)
 {
+	struct proctab *pt = p->pt;
+
 	if (d->segment == pt->segment)
 		return;
 	d->segment = pt->segment;
 	if (!d->ev.id)
 		d->ev.id = ++pt->files.next_dso;
 	rec_writer_dso(pt->w, &d->ev);
+	proc_wrote(p, 2 * proc_event_cost(d->ev.path));
 }
 
 void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time)
@@ -33,10 +36,11 @@ void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time)
 	};
 
 	if (e->dso) {
-		proc_write_dso(p->pt, e->dso);
+		proc_write_dso(p, e->dso);
 		ev.dso = e->dso->ev.id;
 	}
 	rec_writer_mmap(p->pt->w, &ev);
+	proc_wrote(p, proc_event_cost(ev.path));
 }
 
 static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len, uint64_t time)
@@ -52,25 +56,30 @@ static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id
 	 * its content.
 	 */
 	if (len || (in && in->dso && dsotab_rewritten(in->dso)))
-		dsotab_resolve(&pt->files.dsos, &u, e, build_id, len);
+		proc_resolve(p, &u, e, build_id, len);
 	ret = mapset_add(&p->maps, e);
-	if (ret == -ENOSPC) {
-		pt->files.maps_refused++;
-		p->known = false;
-	}
+	if (ret == -ENOSPC)
+		proc_give_up_maps(p);
 	if (ret <= 0)
+		return;
+	proc_hold_maps(p);
+	if (p->overfull)
 		return;
 	in = mapset_find(p->maps, e->start);
 	/*
 	 * A process without samples costs no open, unless the file was never met: a program that
 	 * runs for milliseconds is gone by its first sample.
 	 */
-	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->files.dsos, &u, in)))
-		dsotab_resolve(&pt->files.dsos, &u, in, NULL, 0);
+	if (!in->resolved && (p->serial || !dsotab_seen_file(&pt->files.dsos, &u, in)) && proc_has_time(p))
+		proc_resolve(p, &u, in, NULL, 0);
 	if (p->serial)
 		jitdump_pin(p, &u, in);
-	if (proc_written(p))
+	if (!proc_written(p))
+		return;
+	if (in->resolved && proc_may_write(p, proc_event_cost(intern_str(pt->files.paths, in->path)), time))
 		proc_write_map(p, in, time);
+	else
+		p->stale = true;
 }
 
 /* If side-band reported a copy of a file's code, @e becomes that file's. */
@@ -167,6 +176,10 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 {
 	struct mapset *now;
 
+	if (p->overfull) {
+		tenant_left_out(p->tenant, BUDGET_MAPS, 1);
+		return;
+	}
 	switch (look_moved(p, e, time, &now)) {
 	case MOVED_WHOLE:
 		return;
@@ -205,9 +218,10 @@ void proc_add_vsyscall(struct proc *p)
 	mapset_add(&p->maps, &e);
 }
 
-void proc_pin_all(struct proc *p)
+bool proc_pin_all(struct proc *p)
 {
 	struct map_user u = proc_map_user(p);
+	bool all = true;
 	uint32_t i;
 
 	/*
@@ -216,10 +230,15 @@ void proc_pin_all(struct proc *p)
 	for (i = 0; i < p->maps->n; i++) {
 		struct map_entry *e = &p->maps->maps[i];
 
+		if (!e->resolved && !proc_has_time(p)) {
+			all = false;
+			continue;
+		}
 		if (!e->resolved)
-			dsotab_resolve(&p->pt->files.dsos, &u, e, NULL, 0);
+			proc_resolve(p, &u, e, NULL, 0);
 		else
 			dsotab_pin(&p->pt->files.dsos, &u, e);
 		jitdump_pin(p, &u, e);
 	}
+	return all;
 }

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
+#include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
 #include "procs/proc.h"
@@ -185,12 +186,19 @@ static void open_original(struct original *o, struct proc *p, const struct map_u
 
 /* ---- in a process that lives ---- */
 
+/*
+ * Time for one process. A program that copies its code has a few such places, each of which takes
+ * some 100 us. One that has thousands does it to keep us busy.
+ */
+#define SEARCH_NS 10000000
+
 void proc_find_moved(struct proc *p, const struct map_user *u, int procfd, struct mapset **maps, const struct file_lines *fl)
 {
 	/* The files of the lines below and above it. */
 	struct original o[2] = { { .fd = -1 }, { .fd = -1 } };
+	const uint64_t until = clock_mono_ns() + SEARCH_NS;
 
-	for (uint32_t i = 0; fl->n && i < (*maps)->n; i++) {
+	for (uint32_t i = 0; fl->n && i < (*maps)->n && clock_mono_ns() < until; i++) {
 		const struct map_entry e = (*maps)->maps[i];
 		size_t above = BISECT(fl->n, k, fl->v[k].start < e.end);
 		struct map_entry part;

@@ -1,6 +1,7 @@
 /* Reads from /proc what a live process maps. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -59,7 +60,7 @@ static int read_line(void *ctx, const struct proc_map *m)
 	if (!(m->prot & PROT_EXEC))
 		return 0;
 	/* The kernel's name for it in MMAP2 records. */
-	e.path = intern_add(r->p->pt->files.paths, m->path[0] ? m->path : "//anon");
+	e.path = m->path[0] ? proc_path(r->p, m->path, strlen(m->path)) : proc_path(r->p, "//anon", 6);
 	e.kind = (uint8_t)mapping_kind(intern_str(r->p->pt->files.paths, e.path));
 	return mapset_add(&r->maps, &e) == -ENOSPC ? -ENOSPC : 0;
 }

@@ -5,30 +5,24 @@
 #include "base/hash.h"
 #include "procs/proc.h"
 
-/* 32 bytes each: 128 MiB for a recording that meets new code without end. */
-#define SEEN_MAX (4u << 20)
+/* Addresses in the kernel, which no tenant adds to. */
+#define KERNEL_MAX (256u << 10)
 
-static void add_address(struct proctab *pt, struct u64map *set, uint64_t addr)
+static void add_address(struct proc *p, struct u64map *set, uint64_t addr)
 {
-	bool is_new = false;
-
 	if (u64map_get(set, addr))
 		return;
-	if (pt->cap.nseen >= SEEN_MAX) {
-		pt->cap.seen_refused++;
-		return;
-	}
-	u64map_put(set, addr, &is_new);
-	pt->cap.nseen += is_new;
+	if (proc_may_hold(p, HOLD_ADDRS, 1))
+		u64map_put(set, addr, NULL);
+	else
+		tenant_left_out(p->tenant, BUDGET_ADDRS, 1);
 }
 
 /* Once for each: refused ones are among the seen addresses, and counted there. */
-static void add_leaf(struct proctab *pt, struct dso *d, uint64_t off)
+static void add_leaf(struct proc *p, struct dso *d, uint64_t off)
 {
-	if (pt->cap.nseen >= SEEN_MAX)
-		return;
-	*u64map_put(&d->leafs, off, NULL) = 1;
-	pt->cap.nseen++;
+	if (proc_may_hold(p, HOLD_ADDRS, 1))
+		*u64map_put(&d->leafs, off, NULL) = 1;
 }
 
 /* The binary in which addresses are offsets; NULL: JIT code, or code of no file. */
@@ -42,17 +36,17 @@ static uint64_t offset_at(const struct map_entry *e, uint64_t addr)
 	return addr - e->start + (e->kind == MAPPING_VDSO ? 0 : e->pgoff);
 }
 
-static void saw_mapped(struct proctab *pt, struct proc *p, const struct map_entry *e, uint64_t addr)
+static void saw_mapped(struct proc *p, const struct map_entry *e, uint64_t addr)
 {
 	struct dso *d = binary_at(e);
 
 	if (d)
-		add_address(pt, &d->seen, offset_at(e, addr));
+		add_address(p, &d->seen, offset_at(e, addr));
 	else if (e->kind != MAPPING_SPECIAL)
-		add_address(pt, &p->jit, addr);
+		add_address(p, &p->jit, addr);
 }
 
-void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr)
+void proc_saw_code(struct proc *p, uint64_t addr)
 {
 	const struct map_entry *e;
 
@@ -63,11 +57,11 @@ void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr)
 	 */
 	e = mapset_find(p->maps, addr);
 	if (e)
-		saw_mapped(pt, p, e, addr);
+		saw_mapped(p, e, addr);
 	if (addr && (!e || addr == e->start))
 		e = mapset_find(p->maps, addr - 1);
 	if (addr && e)
-		saw_mapped(pt, p, e, addr - 1);
+		saw_mapped(p, e, addr - 1);
 }
 
 void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr)
@@ -83,11 +77,13 @@ void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr)
 	if (n)
 		++*n;
 	else
-		add_leaf(pt, d, offset_at(e, addr));
+		add_leaf(p, d, offset_at(e, addr));
 }
 
 void proctab_saw_kernel(struct proctab *pt, uint64_t addr)
 {
-	add_address(pt, &pt->cap.kernel, addr);
-	add_address(pt, &pt->cap.kernel, addr - 1);
+	if (pt->cap.kernel.n >= KERNEL_MAX)
+		return;
+	u64map_put(&pt->cap.kernel, addr, NULL);
+	u64map_put(&pt->cap.kernel, addr - 1, NULL);
 }

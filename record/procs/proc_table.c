@@ -68,11 +68,12 @@ void proc_free(struct proc *p)
 
 	proc_revive(p);
 	u64map_del(&pt->procs, p->pid);
+	tenants_give(&pt->tenants, p->tenant, HOLD_MAPS, p->held_maps);
 	mapset_put(p->maps);
 	proc_facts_put(&pt->files.pins, p->facts);
 	proc_facts_put(&pt->files.pins, p->late);
 	proc_facts_put(&pt->files.pins, p->anc);
-	pt->cap.nseen -= p->jit.n;
+	tenants_give(&pt->tenants, p->tenant, HOLD_ADDRS, p->jit.n);
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);
 	free(p);

@@ -30,7 +30,8 @@ struct proctab *proctab_new(struct rec_writer *w)
 	pt->segment = 1;
 	pt->files.paths = intern_new();
 	pins_init(&pt->files.pins, capture_before_evict, pt);
-	dsotab_init(&pt->files.dsos, pt->files.paths, &pt->files.pins);
+	tenants_init(&pt->tenants);
+	dsotab_init(&pt->files.dsos, pt->files.paths, &pt->files.pins, &pt->tenants);
 	threads_init(&pt->threads);
 	pt->dead.dead_prev = pt->dead.dead_next = &pt->dead;
 	return pt;
@@ -90,7 +91,7 @@ static void end_image(struct proc *p)
 	struct proctab *pt = p->pt;
 
 	capture_jit(p);
-	pt->cap.nseen -= p->jit.n;
+	tenants_give(&pt->tenants, p->tenant, HOLD_ADDRS, p->jit.n);
 	u64map_clear(&p->jit);
 	u64map_clear(&p->returns);
 	p->jit_captured = false;
@@ -121,6 +122,7 @@ void proctab_free(struct proctab *pt)
 	pins_fini(&pt->files.pins);
 	u64map_fini(&pt->cap.kernel);
 	intern_free(pt->files.paths);
+	tenants_fini(&pt->tenants);
 	free(pt);
 }
 
@@ -148,7 +150,7 @@ static void learn_exe(struct proc *p, const struct kmmap *m, enum mapping_kind k
 		return;
 	/* Not "//toolong" or "//enomem", which the kernel writes for a path that it could not build. */
 	if (p->exe_wait == pt->side.lost + 1 && strncmp(m->path, "//", 2) != 0)
-		p->exe = intern_add(pt->files.paths, m->path);
+		p->exe = proc_path(p, m->path, strlen(m->path));
 	p->exe_wait = 0;
 	/*
 	 * It was sampled during the exec itself. And /proc, if it was read before the end, had no
@@ -181,7 +183,8 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 		len -= strlen(deleted);
 		e.deleted = true;
 	}
-	e.path = intern_addn(pt->files.paths, m->path, len);
+	p = proctab_know(pt, m->pid);
+	e.path = proc_path(p, m->path, len);
 	e.kind = (uint8_t)mapping_kind(intern_str(pt->files.paths, e.path));
 	if (!m->has_build_id) {
 		e.dev_major = m->dev_major;
@@ -189,7 +192,6 @@ void proctab_mmap(struct proctab *pt, const struct kmmap *m)
 		e.ino = m->ino;
 		e.ino_gen = m->ino_gen;
 	}
-	p = proctab_know(pt, m->pid);
 	proc_add_map(p, &e, m->build_id, m->has_build_id ? m->build_id_len : 0, m->time);
 	learn_exe(p, m, mapping_kind(intern_str(pt->files.paths, e.path)));
 }
@@ -210,11 +212,14 @@ static void begin_image(struct proc *p)
 	mapset_put(p->maps);
 	p->maps = mapset_new();
 	p->known = true;
+	proc_hold_maps(p);
 	p->kthread = p->inherited = p->read_late = p->headless = false;
 	p->exe = 0;
 	p->exe_wait = p->pt->side.lost + 1;
 	p->moved_looks = p->copy_looks = 0;
 	p->serial = 0;
+	p->sampled = p->muted = p->stale = p->overfull = false;
+	p->wrote = p->spent_ns = 0;
 	p->refresh_time = 0;
 	p->lost_seen = p->pt->side.lost;
 	threads_drop(&p->pt->threads, p->pid);
@@ -223,7 +228,8 @@ static void begin_image(struct proc *p)
 void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 {
 	struct proc *p = proctab_know(pt, ev->pid);
-	const bool introduced = proc_written(p);
+	const bool introduced = proc_written(p), present = proc_present(p);
+	const uint64_t cost = proc_event_cost(ev->comm);
 	struct thread *t;
 
 	if (ev->exec) {
@@ -239,10 +245,27 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	set_comm(t->comm, ev->comm);
 	t->comm_time = ev->time;
-	if (introduced) {
+	if (ev->exec ? present : introduced && proc_may_write(p, cost, ev->time)) {
 		t->introduced = ev->exec ? 0 : pt->segment;
+		t->renamed = false;
 		rec_writer_comm(pt->w, ev);
+		proc_wrote(p, cost);
+	} else if (present) {
+		/* The next sample of the thread needs it, and nobody before. */
+		t->introduced = 0;
+		t->renamed = ev->tid == ev->pid;
 	}
+}
+
+/* A fork or an exit: when it is not written, nothing about samples is lost. */
+static void write_task(struct proc *p, const struct ev_task *ev, int (*write)(struct rec_writer *w, const struct ev_task *ev))
+{
+	const uint64_t cost = proc_event_cost("");
+
+	if (!proc_written(p) || !proc_may_write(p, cost, ev->time))
+		return;
+	write(p->pt->w, ev);
+	proc_wrote(p, cost);
 }
 
 static void fork_thread(struct proctab *pt, const struct ev_task *ev)
@@ -265,8 +288,7 @@ static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	memcpy(t->comm, comm, sizeof(comm));
-	if (proc_written(p))
-		rec_writer_fork(pt->w, ev);
+	write_task(p, ev, rec_writer_fork);
 }
 
 void proctab_fork(struct proctab *pt, const struct ev_task *ev)
@@ -310,9 +332,11 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		proctab_know(pt, ev->ppid);
 		return;
 	}
+	proc_tenant_of_parent(p, parent);
 	mapset_put(p->maps);
 	p->maps = mapset_get(parent->maps);
 	p->known = parent->known;
+	p->overfull = parent->overfull;
 	p->kthread = parent->kthread && parent->pid;
 	p->mnt_ns = parent->mnt_ns;
 	p->pid_ns = parent->pid_ns;
@@ -322,8 +346,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->anc = proc_facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
 	       sizeof(p->comm));
-	if (proc_written(parent))
-		rec_writer_fork(pt->w, ev);
+	write_task(parent, ev, rec_writer_fork);
 }
 
 /*
@@ -385,8 +408,7 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	if (!p)
 		return;
-	if (proc_written(p))
-		rec_writer_exit(pt->w, ev);
+	write_task(p, ev, rec_writer_exit);
 	if ((ev->tid != ev->pid && !p->headless) || p->dead)
 		return;
 	if (!p->headless && p->exe_wait == pt->side.lost + 1 && !pt->side.barred++)
@@ -422,6 +444,7 @@ void proctab_let_go(struct proctab *pt, uint64_t time)
 	/* An ended process may hold a root directory there. */
 	bury_dead(pt, time);
 	letgo_step(pt);
+	proc_forget_now(pt);
 }
 
 /* ---- samples ---- */
@@ -459,15 +482,21 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	if (p->dead)
 		sampled_dead(p, tid, time);
 	p->last_time = time;
+	p->sampled = true;
 	if (p->lost_seen != pt->side.lost)
 		make_up_exec(pt, p, time);
-	if (!proc_written(p)) {
+	tenant_sampled(p->tenant);
+	if (!proc_present(p)) {
 		proc_introduce(p, time);
 		rivals_seek_met(pt);
+	} else if (p->muted || p->stale) {
+		proc_introduce_again(p, time);
 	} else if (p->jit.n && p->facts && p->facts->map.fd < 0) {
 		perfmap_pin_late(p);
 		rivals_seek_met(pt);
 	}
+	if (p->muted)
+		tenant_left_out(p->tenant, BUDGET_SAMPLES, 1);
 	t = threads_touch(&pt->threads, pid, tid);
 	if (t->introduced != pt->segment)
 		proc_introduce_thread(p, t, time);
@@ -485,6 +514,9 @@ const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 
 void proctab_in_cgroup(struct proc *p, uint64_t id)
 {
+	/* Its children are then asked where they are, too. */
+	if (p->cgroup && p->cgroup != id)
+		p->tenant_sure = false;
 	p->cgroup = id;
 }
 

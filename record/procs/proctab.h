@@ -115,7 +115,7 @@ void maskset_release(struct maskset_held *h);
 /*
  * Remembers, for capture, a code address from a masked stack, registers or a frame pointer chain.
  */
-void proc_saw_code(struct proctab *pt, struct proc *p, uint64_t addr);
+void proc_saw_code(struct proc *p, uint64_t addr);
 /* A sample stood at user address @addr. proc_saw_code() gets it, too. */
 void proc_saw_leaf(struct proctab *pt, struct proc *p, uint64_t addr);
 /* The same if it may be JIT code, also for samples in the kernel. Call proc_saw_code() first. */
@@ -164,10 +164,15 @@ void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32
 			bool (*lost_since)(void *ctx, uint64_t time), void *ctx);
 /*
  * Closes files on file systems of their own that no process maps any more, once their rows are
- * captured. Otherwise those could not be unmounted. Call every 200 ms; @time: ns as in samples.
- * Does not wait.
+ * captured. Otherwise those could not be unmounted. Forgets binaries and paths that nothing needs
+ * any more. Call every 200 ms, between two drains; @time: ns as in samples. Does not wait.
  */
 void proctab_let_go(struct proctab *pt, uint64_t time);
+/*
+ * Calls @fn for what was left out in the whole run because tenants had used up their budgets, one
+ * tenant after the other. Times are 0.
+ */
+void proctab_left_out(const struct proctab *pt, void (*fn)(void *ctx, const struct ev_budget *ev), void *ctx);
 /* There will be several files: keep slices of binaries for the next one. */
 void proctab_keep_slices(struct proctab *pt);
 

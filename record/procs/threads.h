@@ -21,6 +21,7 @@ struct thread {
 	char comm[COMM_LEN];	/* "" = not known yet */
 	uint64_t comm_time;	/* ns, of its record; 0 = from no record */
 	uint32_t introduced;	/* the segment to which its comm was last written; 0 = none yet */
+	bool renamed;		/* the first one: has another comm than its process in the recording */
 	uint32_t turn;		/* counts samples while some are dropped */
 	uint8_t nstacks;
 	struct range stacks[THREAD_STACKS];	/* runtime addresses, the latest first */

@@ -19,7 +19,8 @@
 #define WATCH_TICKS 4
 /*
  * For side-band alone, drain at most once in this time: a fork storm writes without a pause. While
- * side-band comes, drain once more after it: the last of it may be too little to wake us.
+ * side-band comes, drain once more after it: the last of it may be too little to wake us. No pause
+ * is made when so much comes that a ring might fill up.
  */
 #define SIDE_PAUSE_NS 5000000ull
 #define SIDE_PAUSE_MS ((int)(SIDE_PAUSE_NS / 1000000))
@@ -255,13 +256,13 @@ static void start(struct loop *l, const struct loop_fds *w)
  * until it is old enough: otherwise it would stay until the next tick and block a small ring. For
  * side-band alone, wait for more of it, too.
  */
-static void ripen(uint32_t tags, uint64_t last)
+static void ripen(uint32_t tags, uint64_t last, bool flood)
 {
 	const uint64_t now = clock_mono_ns();
 	uint64_t until = now + DRAIN_GUARD_NS + DRAIN_GUARD_NS / 4;
 	struct timespec left;
 
-	if (!(tags & TAG_DATA))
+	if (!(tags & TAG_DATA) && !flood)
 		until = MAX(until, last + SIDE_PAUSE_NS);
 	left = to_timespec(until - now);
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &left, &left) == EINTR)
@@ -304,7 +305,7 @@ enum loop_end loop_run(struct loop *l)
 		standstill_wait(&l->still, clock_mono_ns());
 		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		if (tags & ripening)
-			ripen(tags, last);
+			ripen(tags, last, l->drain->side_flood);
 		last = clock_mono_ns();
 		/* Being stopped and continued interrupts the wait, whatever we waited for. */
 		if (standstill_woke(&l->still, last))

@@ -27,6 +27,7 @@
 #include "host/procfs.h"
 #include "procfs/pidns.h"
 #include "procs/proctab.h"
+#include "run/budget_summary.h"
 #include "run/cgroup_coverage.h"
 #include "run/child.h"
 #include "run/confine.h"
@@ -534,6 +535,7 @@ static int finish(struct session *s, struct loop *l)
 	sum.idle = cgroup_coverage_idle(&s->ran, &rs);
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
+	budget_summary_print(s->pt, s->facts);
 	return err < 0 ? err : tell_ran(s, stopped);
 }
 

@@ -6,6 +6,8 @@
 #include "base/xalloc.h"
 #include "events/perf_layout.h"
 
+/* A side-band ring with one part in this many in use fills up faster than it is drained. */
+#define FLOOD_PART 8
 /* Up to this fill, a ring leaves time for other work than draining. */
 #define ROOM_PERCENT 25
 
@@ -25,7 +27,7 @@ void drain_init(struct drain *d, struct ring *data, size_t ndata, struct ring *s
 			d->rings[d->n++] = &side[i];
 	d->heap = xcalloc(ndata + nside, sizeof(*d->heap));
 	d->last = 0;
-	d->side_news = false;
+	d->side_news = d->side_flood = false;
 	d->bounce = xmalloc(LAYOUT_RECORD_MAX);
 }
 
@@ -111,13 +113,16 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 	uint64_t count = 0;
 	size_t n = 0;
 
-	d->side_news = false;
+	d->side_news = d->side_flood = false;
 	for (size_t i = 0; i < d->n; i++) {
 		struct ring *r = d->rings[i];
 		uint64_t head = r->head;
 
 		ring_refresh(r);
-		d->side_news |= r->sideband && r->head != head;
+		if (!r->sideband)
+			continue;
+		d->side_news |= r->head != head;
+		d->side_flood |= r->head - r->tail > r->size / FLOOD_PART;
 	}
 	for (size_t i = 0; i < d->n; i++) {
 		struct drain_head h = { 0, d->rings[i] };

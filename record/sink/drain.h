@@ -32,6 +32,7 @@ struct drain {
 	struct drain_head *heap;	/* owned; room for n */
 	uint64_t last;			/* time of the youngest record handed on */
 	bool side_news;			/* side-band came between the last two rounds */
+	bool side_flood;		/* so much of it that the next should not be later */
 	void *bounce;			/* owned */
 };
 

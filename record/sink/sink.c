@@ -86,7 +86,7 @@ static bool is_code(const struct maskset *ms, uint64_t addr)
 static void saw_user(struct sink *s, struct proc *p, uint32_t owner, uint64_t addr)
 {
 	if (addr && seen_addrs_new_addr(s->seen, owner, addr))
-		proc_saw_code(s->pt, p, addr);
+		proc_saw_code(p, addr);
 }
 
 /* Notes code addresses from registers and stack that the recording may have to resolve later. */

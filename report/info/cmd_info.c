@@ -241,6 +241,7 @@ static void print_text(const struct info *in, FILE *to)
 	text_settings(in, to);
 	text_counts(in, to);
 	info_ledger_text(&in->st.ledger, to);
+	info_budgets_text(&in->st.budgets, in->st.ctrs, to);
 	if (in->st.ncontainers)
 		text_containers(in, to);
 	if (in->st.nprocesses)
@@ -383,6 +384,7 @@ static void print_json(const struct info *in, FILE *to)
 	json_damage(in, j);
 	json_counts(in, j);
 	info_ledger_json(&in->st.ledger, j);
+	info_budgets_json(&in->st.budgets, in->st.ctrs, j);
 	json_settings(in, j);
 	json_rows(in, j);
 	json_end_object(j);

@@ -238,6 +238,14 @@ static int on_container(void *ctx, const struct ev_container *ev)
 	return 0;
 }
 
+static int on_budget(void *ctx, const struct ev_budget *ev)
+{
+	struct collect *c = ctx;
+
+	info_budgets_add(&c->st->budgets, ev);
+	return 0;
+}
+
 static int on_pressure(void *ctx, const struct ev_pressure *ev)
 {
 	struct collect *c = ctx;
@@ -319,7 +327,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
 		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
-		.absence = on_absence, .container = on_container,
+		.absence = on_absence, .container = on_container, .budget = on_budget,
 	};
 	struct collect c = { .st = st };
 	int err;
@@ -356,5 +364,6 @@ void info_stats_fini(struct info_stats *st)
 	ctr_table_free(st->ctrs);
 	free(st->container);
 	free(st->process);
+	info_budgets_fini(&st->budgets);
 	info_ledger_fini(&st->ledger);
 }

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "code/code_pack.h"
+#include "info/info_budgets.h"
 #include "info/info_ledger.h"
 #include "recording/ctr_table.h"
 #include "recording/rec_reader.h"
@@ -48,6 +49,7 @@ struct info_stats {
 	uint64_t unmasked;		/* samples that keep every word of the stack */
 	uint64_t first, last;		/* ns of CLOCK_MONOTONIC: earliest and latest sample */
 	struct info_ledger ledger;
+	struct info_budgets budgets;
 	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
 	struct code_counts code;	/* over all binaries with captured code */
 	struct u64map code_of;		/* binary -> owned struct code_counts * */

@@ -22,7 +22,7 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump leaks code lookupbench
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitedges jitdump odd odd-fp dive \
-	births renames nested units crowd storm brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood))
+	births renames nested units crowd storm flood brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds, to be single-stepped.
@@ -213,6 +213,8 @@ $(T)/units: tests/targets/units.c $(T)/.dir
 $(T)/crowd: tests/targets/crowd.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/storm: tests/targets/storm.c $(T)/.dir
+	$(call tcc,$(TCC),-D_GNU_SOURCE)
+$(T)/flood: tests/targets/flood.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/brief: tests/targets/brief.c $(T)/.dir
 	$(call tcc,$(TCC),)

@@ -115,6 +115,13 @@ static int on_absence(void *ctx, const struct ev_absence *e)
 	return 0;
 }
 
+static int on_budget(void *ctx, const struct ev_budget *e)
+{
+	fprintf(ctx, "event budget time=%" U " kind=%u count=%" U " cgroup=%s byuser=%d uid=%u\n", e->time, e->kind, e->count,
+		e->cgroup, e->by_user, e->uid);
+	return 0;
+}
+
 static int on_container(void *ctx, const struct ev_container *e)
 {
 	fprintf(ctx,
@@ -219,6 +226,7 @@ int main(int argc, char **argv)
 		.pressure = on_pressure,
 		.absence = on_absence,
 		.container = on_container,
+		.budget = on_budget,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

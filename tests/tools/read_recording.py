@@ -131,6 +131,7 @@ EVENTS = {
 	10: ('absence', 'time kind cpu cgroup:str'),
 	11: ('container', 'time node flags:u8 quota period usage periods throttled waited cgroup:str runtime:str id:str name:str '
 			  'image:str pod:str namespace:str uid:str'),
+	12: ('budget', 'time kind count cgroup:str byuser:u8 uid'),
 }
 
 

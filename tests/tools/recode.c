@@ -141,6 +141,13 @@ static int on_absence(void *ctx, const struct ev_absence *e)
 	return rec_writer_absence(writer(ctx), e);
 }
 
+static int on_budget(void *ctx, const struct ev_budget *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->kind, e->count, e->by_user, e->uid }, 5,
+		     (const char *[]){ e->cgroup, NULL });
+	return rec_writer_budget(writer(ctx), e);
+}
+
 static int on_container(void *ctx, const struct ev_container *e)
 {
 	digest_event(ctx, (uint64_t[]){
@@ -322,6 +329,7 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
 		.pressure = on_pressure, .absence = on_absence, .container = on_container,
+		.budget = on_budget,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

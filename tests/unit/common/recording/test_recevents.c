@@ -109,6 +109,11 @@ static int say_container(void *ctx, const struct ev_container *e)
 		   (long)e->throttled_us);
 }
 
+static int say_budget(void *ctx, const struct ev_budget *e)
+{
+	return say(ctx, "budget %lu %u %lu %s %d %u\n", (long)e->time, e->kind, (long)e->count, e->cgroup, e->by_user, e->uid);
+}
+
 static int say_sample(void *ctx, const struct ev_sample *e)
 {
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
@@ -117,7 +122,8 @@ static int say_sample(void *ctx, const struct ev_sample *e)
 static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
-	.absence = say_absence, .container = say_container, .sample = say_sample,
+	.absence = say_absence, .container = say_container, .budget = say_budget,
+	.sample = say_sample,
 };
 
 /* Each event as text: as it is handed to the writer, and again as the reader returns it. */
@@ -182,6 +188,9 @@ static void test_order_of_events(void **state)
 		.have_usage = true, .have_throttling = true, .quota_us = 50000, .period_us = 100000,
 		.usage_us = 1ull << 50, .nr_periods = 507, .nr_throttled = 74, .throttled_us = 3800000,
 	};
+	struct ev_budget over = {
+		.time = 69, .kind = BUDGET_MAPS, .count = UINT64_MAX, .cgroup = "/evil", .by_user = true, .uid = UINT32_MAX,
+	};
 	struct ev_container slice = {
 		.time = 66, .cgroup = "/a.slice", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
 		.pod_ns = "", .pod_uid = "", .gone = true,
@@ -221,6 +230,7 @@ static void test_order_of_events(void **state)
 		BOTH(absence, gone);
 		BOTH(container, ctr);
 		BOTH(container, slice);
+		BOTH(budget, over);
 		if (i == 1) {	/* across a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);

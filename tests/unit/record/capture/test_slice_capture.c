@@ -45,7 +45,7 @@ static struct proc *see(void (*const *fn)(void), size_t n)
 	struct proc *p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
 
 	for (size_t i = 0; i < n; i++)
-		proc_saw_code(pt, p, (uintptr_t)fn[i] + 1);
+		proc_saw_code(p, (uintptr_t)fn[i] + 1);
 	return p;
 }
 

@@ -41,6 +41,22 @@ static void promises(void **state)
 					promise(rates[r], records[s], cpus[c], rams[m]);
 }
 
+/* Side-band of all processes: what fits into 64 MiB and 1/128 of the memory, from 512 KiB to 4 MiB. */
+static void side(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < ARRAY_SIZE(cpus); c++)
+		for (size_t m = 0; m < ARRAY_SIZE(rams); m++) {
+			const double budget = (double)(rams[m] / 128 < 64 * MIB ? rams[m] / 128 : 64 * MIB);
+			const uint64_t bytes = ringplan_side(cpus[c], rams[m]);
+
+			assert_int_equal(bytes & (bytes - 1), 0);
+			assert_in_range(bytes, 512 << 10, 4 * MIB);
+			assert_true(bytes == 512 << 10 || (double)bytes * (double)cpus[c] <= budget);
+			assert_true(bytes == 4 * MIB || 2.0 * (double)bytes * (double)cpus[c] > budget);
+		}
+}
+
 static void the_time(void **state)
 {
 	(void)state;
@@ -52,6 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(promises),
+		cmocka_unit_test(side),
 		cmocka_unit_test(the_time),
 	};
 

@@ -18,10 +18,10 @@ static void test_capture_elf(void **state)
 	uint32_t i, vdso = 0, self = 0;
 
 	(void)state;
-	proc_saw_code(pt, p, (uintptr_t)test_capture_elf + 4);
+	proc_saw_code(p, (uintptr_t)test_capture_elf + 4);
 	for (i = 0; i < p->maps->n; i++) {
 		if (p->maps->maps[i].kind == MAPPING_VDSO)
-			proc_saw_code(pt, p, p->maps->maps[i].start + 0x600);
+			proc_saw_code(p, p->maps->maps[i].start + 0x600);
 	}
 	/* The process and its /proc are gone: what is pinned suffices. */
 	stop_child(&c);
@@ -56,7 +56,7 @@ static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
 	m.dev_minor = minor(st.st_dev);
 	exec_comm(pid, "gone");
 	proctab_mmap(pt, &m);
-	proc_saw_code(pt, proctab_sampled(pt, pid, pid, now()), 0x402000);
+	proc_saw_code(proctab_sampled(pt, pid, pid, now()), 0x402000);
 }
 
 /*
@@ -202,7 +202,7 @@ static void test_jit_in_namespaces(void **state)
 	assert_int_equal(sh->inner, 1);
 	p = proctab_sampled(pt, sh->outer, sh->outer, now());
 	assert_non_null(proc_maskset(p, sh->outer, sh->code + 8, 0x7ff000000000, 64));
-	proc_saw_code(pt, p, sh->code + 8);
+	proc_saw_code(p, sh->code + 8);
 	/* The container and its tmpfs disappear; the side-band arrives afterwards. */
 	stop_child(&c);
 	exit_of(sh->outer, sh->outer, now());
@@ -248,7 +248,7 @@ static void test_jit_map_written_late(void **state)
 	}
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
 	assert_int_equal(p->facts->map.fd, -1);
-	proc_saw_code(pt, p, sh->code + 8);
+	proc_saw_code(p, sh->code + 8);
 	assert_int_equal(write(c.go, "x", 1), 1);
 	while (!*(volatile uint32_t *)&sh->inner)
 		usleep(1000);
@@ -294,7 +294,7 @@ static void test_jit_of_parent(void **state)
 
 	(void)state;
 	p = proctab_sampled(pt, sh->outer, sh->outer, now());
-	proc_saw_code(pt, p, sh->code + 8);
+	proc_saw_code(p, sh->code + 8);
 	assert_int_equal(proctab_capture(pt), 0);
 	stop_child(&c);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", c.pid);
@@ -342,7 +342,7 @@ static void refuse(uint32_t how)
 	}
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
 	assert_int_equal(p->facts->map.fd, -1);
-	proc_saw_code(pt, p, sh->code + 8);
+	proc_saw_code(p, sh->code + 8);
 	assert_int_equal(proctab_capture(pt), 0);
 	stop_child(&c);
 	unlink(path);
@@ -374,7 +374,7 @@ static void test_map_taken_over(void **state)
 
 	(void)state;
 	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
-	proc_saw_code(pt, p, sh->code + 8);
+	proc_saw_code(p, sh->code + 8);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", c.pid);
 	unlink(path);
 	f = fopen(path, "w");
@@ -464,7 +464,7 @@ static void test_eviction(void **state)
 		m.dev_minor = minor(st.st_dev);
 		proctab_mmap(pt, &m);
 		assert_true(pt->files.pins.n <= 16);
-		proc_saw_code(pt, p, (uintptr_t)at[i] + 100);
+		proc_saw_code(p, (uintptr_t)at[i] + 100);
 		unlink(path);
 	}
 	assert_int_equal(proctab_capture(pt), 0);

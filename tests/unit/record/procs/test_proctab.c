@@ -417,15 +417,15 @@ static void test_no_file_behind(void **state)
 
 		m.ino = i;
 		proctab_mmap(pt, &m);
-		proc_saw_code(pt, p, 0x100000 * (i + 1) + 0x10);
+		proc_saw_code(p, 0x100000 * (i + 1) + 0x10);
 	}
 	/* For each, the address and the byte before it. */
 	assert_int_equal(p->jit.n, 14);
 	/* The end of a mapping may be a return address; addresses outside are ignored. */
-	proc_saw_code(pt, p, 0x101000);
+	proc_saw_code(p, 0x101000);
 	assert_int_equal(p->jit.n, 15);
-	proc_saw_code(pt, p, 0x101001);
-	proc_saw_code(pt, p, 0xffffffffff600400ull);
+	proc_saw_code(p, 0x101001);
+	proc_saw_code(p, 0xffffffffff600400ull);
 	assert_int_equal(p->jit.n, 15);
 	read_back();
 	assert_int_equal(got.ndso, 0);

@@ -186,7 +186,7 @@ static void sample(struct rig *r, uint32_t pid, uint64_t code)
 	struct proc *p = proctab_sampled(pt, pid, pid, now());
 
 	if (code)
-		proc_saw_code(pt, p, code);
+		proc_saw_code(p, code);
 	assert_int_equal(rec_writer_sample(w, &s), 0);
 	r->ledger.l.kept++;
 }
