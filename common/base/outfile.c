@@ -25,7 +25,39 @@ struct outfile {
 	char *name;	/* as the user gave it, for messages */
 	struct outplace at;
 	char *tmp;	/* the file being written, beside its place; NULL when written in place */
+	bool kept;	/* the keeper's, who knows it by @number */
+	int number;
 };
+
+static const struct outfile_keeper *keeper;
+
+void outfile_use_keeper(const struct outfile_keeper *k)
+{
+	keeper = k;
+}
+
+static int check_folder(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (!S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return access(path, W_OK | X_OK) ? -errno : 0;
+}
+
+int outfile_folder(const char *path)
+{
+	int err = keeper ? keeper->folder(path) : outplace_mkdir(path);
+
+	if (keeper || (err && err != -EEXIST))
+		return err;
+	err = check_folder(path);
+	if (err)
+		pr_err("cannot write to directory '%s': %s", path, strerror(-err));
+	return err;
+}
 
 int outfile_descriptor(const char *path)
 {
@@ -154,7 +186,12 @@ struct outfile *outfile_open(const char *path)
 		return o;
 	}
 	o->name = xstrdup(path);
-	fd = open_target(o);
+	o->kept = keeper && outfile_descriptor(path) < 0;
+	fd = o->kept ? keeper->open(path, &o->number) : open_target(o);
+	if (fd < 0 && o->kept) {
+		release(o);
+		return NULL;
+	}
 	if (fd >= 0) {
 		o->f = fdopen(fd, "w");
 		if (o->f)
@@ -209,6 +246,13 @@ int outfile_close(struct outfile *o)
 {
 	int err = finish_stream(o);
 
+	if (o->kept && !err) {
+		err = keeper->finish(o->number, true);
+		release(o);
+		return err;
+	}
+	if (o->kept)
+		keeper->finish(o->number, false);
 	if (!err && o->tmp && renameat(o->at.dir, o->tmp, o->at.dir, o->at.name) < 0)
 		err = -errno;
 	if (err) {
@@ -226,6 +270,8 @@ void outfile_abort(struct outfile *o)
 		write_behind_end(o->behind);
 	if (o->f != stdout)
 		fclose(o->f);
+	if (o->kept)
+		keeper->finish(o->number, false);
 	if (o->tmp)
 		unlinkat(o->at.dir, o->tmp, 0);
 	release(o);

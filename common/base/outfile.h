@@ -32,7 +32,24 @@ int outfile_close(struct outfile *o);
  * none.
  */
 int outfile_descriptor(const char *path);
+/*
+ * Makes @path a folder to write to, if it is none. 0, or negative errno after a message.
+ */
+int outfile_folder(const char *path);
 /* Gives up: removes the temporary file. Frees @o. */
 void outfile_abort(struct outfile *o);
+
+/*
+ * Another process that opens files and gives them their names, for one that has no right to do so
+ * (parser.h).
+ */
+struct outfile_keeper {
+	/* fd, owned, and *@number; or negative errno after a message */
+	int (*open)(const char *path, int *number);
+	/* outfile_close() or outfile_abort() there: 0, or negative errno after a message */
+	int (*finish)(int number, bool keep);
+	int (*folder)(const char *path);
+};
+void outfile_use_keeper(const struct outfile_keeper *k);
 
 #endif

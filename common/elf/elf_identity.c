@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "elf/elf_file_priv.h"
+#include "host/kept.h"
 
 /* Linux 6.8: mount ids that are not reused before the next boot. */
 #ifndef STATX_MNT_ID_UNIQUE
@@ -15,13 +16,13 @@
 
 static uint64_t boot_hash(void)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	int fd = kept_open("/proc/sys/kernel/random/boot_id", false);
 	char id[64];
 	ssize_t n;
 
 	if (fd < 0)
 		return 0;
-	n = read(fd, id, sizeof(id));
+	n = pread(fd, id, sizeof(id), 0);
 	close(fd);
 	return n > 0 ? hash_bytes(id, (size_t)n) : 0;
 }

@@ -332,6 +332,9 @@ static int run(const struct fileop *op, struct fileop_result *r)
 		return run_memory(op, r);
 	case FILEOP_COPY:
 		return run_copy(op, r);
+	case FILEOP_PROC:
+	case FILEOP_HOST_ROOT:
+		return -EINVAL;
 	case FILEOP_CLOSE:
 	case FILEOP_KINDS:
 		break;

@@ -52,6 +52,10 @@ enum fileop_kind {
 	FILEOP_COPY,
 	/* Closes. in: fd[0]. The last descriptor of a file system unmounts it. */
 	FILEOP_CLOSE,
+	/* For a parser (parser.h) only. /proc/PID or a file of it. in: from: PID, path: "", "root", "stat", "status". out: fd. */
+	FILEOP_PROC,
+	/* The host's root folder. out: fd as O_PATH. */
+	FILEOP_HOST_ROOT,
 	FILEOP_KINDS,
 };
 

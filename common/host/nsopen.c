@@ -62,8 +62,20 @@ static int open_proc(uint32_t pid, const char *name, int flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* In a parser: a file of /proc/PID, opened by the program that it belongs to. */
+static int ask_proc(uint32_t pid, const char *name)
+{
+	const struct fileop op = { .kind = FILEOP_PROC, .fd = { -1, -1 }, .path = name, .from = pid };
+	struct fileop_result r;
+	int err = opener_run(&op, &r);
+
+	return err ? err : r.fd;
+}
+
 int nsopen_process(uint32_t pid)
 {
+	if (opener_is_through())
+		return ask_proc(pid, "");
 	return open_proc(pid, "", O_PATH | O_DIRECTORY);
 }
 
@@ -118,13 +130,21 @@ int nsopen_process_root(int procfd)
 
 int nsopen_root(uint32_t pid)
 {
+	if (opener_is_through())
+		return ask_proc(pid, "root");
 	return open_proc(pid, "root", O_PATH | O_DIRECTORY);
 }
 
 int nsopen_host_root(void)
 {
+	const struct fileop op = { .kind = FILEOP_HOST_ROOT, .fd = { -1, -1 } };
+	struct fileop_result r;
 	int fd;
 
+	if (opener_is_through()) {
+		fd = opener_run(&op, &r);
+		return fd ? fd : r.fd;
+	}
 	/* With a foreign /proc, the host's root is that of its init and not ours. */
 	if (strcmp(nsopen_proc(), "/proc"))
 		return nsopen_root(1);
@@ -134,6 +154,8 @@ int nsopen_host_root(void)
 
 int nsopen_procfile(uint32_t pid, const char *name)
 {
+	if (opener_is_through())
+		return ask_proc(pid, name);
 	return open_proc(pid, name, O_RDONLY);
 }
 

@@ -316,6 +316,44 @@ static int take_answer(const struct opener *o, size_t got, const int *fds, int n
 	return err;
 }
 
+/* ---- in a parser ---- */
+
+static struct {
+	bool on;
+	pthread_mutex_t lock;	/* for @o: one question at a time */
+	struct opener o;
+} through = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+void opener_through(int sock)
+{
+	through.on = true;
+	through.o.sock = sock;
+}
+
+bool opener_is_through(void)
+{
+	return through.on;
+}
+
+static int run_through(const struct fileop *op, struct fileop_result *r)
+{
+	int fds[WIRE_FDS], n, err;
+	ssize_t got;
+
+	*r = (struct fileop_result){ .fd = -1 };
+	pthread_mutex_lock(&through.lock);
+	err = send_request(&through.o, op);
+	do
+		got = err ? err : wire_recv(through.o.sock, &through.o.in, sizeof(through.o.in), fds, &n);
+	while (got == -EINTR);
+	if (got >= (ssize_t)sizeof(through.o.in.head))
+		err = take_answer(&through.o, (size_t)got, fds, n, r);
+	else
+		err = got < 0 ? (int)got : -ECONNRESET;
+	pthread_mutex_unlock(&through.lock);
+	return err;
+}
+
 int opener_run(const struct fileop *op, struct fileop_result *r)
 {
 	uint64_t wait, key, begun;
@@ -323,6 +361,8 @@ int opener_run(const struct fileop *op, struct fileop_result *r)
 	struct opener *o;
 	ssize_t got;
 
+	if (through.on)
+		return run_through(op, r);
 	if (!pool.pid)
 		return fileop_run(op, r);
 	*r = (struct fileop_result){ .fd = -1 };
@@ -354,7 +394,7 @@ void opener_close(int fd)
 	const struct fileop op = { .kind = FILEOP_CLOSE, .fd = { fd, -1 } };
 	struct opener *o;
 
-	if (pool.pid && !take_opener(&o)) {
+	if (!through.on && pool.pid && !take_opener(&o)) {
 		send_request(o, &op);
 		give_back(o);
 	}

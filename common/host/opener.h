@@ -35,6 +35,11 @@ bool opener_owns(uint32_t pid);
  */
 int opener_run(const struct fileop *op, struct fileop_result *r);
 /*
+ * In a parser (parser.h): the program that it belongs to does all operations, asked through @sock.
+ */
+void opener_through(int sock);
+bool opener_is_through(void);
+/*
  * Closes @fd, which may be the last descriptor of an unmounted file system, and does not wait for
  * that.
  */

@@ -75,28 +75,33 @@ static int answer(int sock, int err, const struct fileop_result *r)
 	return ret;
 }
 
-void opener_serve(int sock)
+bool opener_serve_one(int sock, int (*run)(const struct fileop *op, struct fileop_result *r))
 {
 	static struct request rq;
-	int fds[WIRE_FDS], n;
+	struct fileop_result r = { .fd = -1 };
+	struct fileop op;
+	int fds[WIRE_FDS], n, err;
+	ssize_t got = wire_recv(sock, &rq, sizeof(rq), fds, &n);
 
+	if (got == -EINTR)
+		return true;
+	if (!got)
+		return false;
+	err = got < 0 ? (int)got : -EINVAL;
+	if (got > 0 && decode(&rq, (size_t)got, fds, n, &op))
+		err = run(&op, &r);
+	/* Before the descriptors are closed, which may wait. */
+	if (rq.head.kind != FILEOP_CLOSE && answer(sock, err, &r))
+		return false;
+	fileop_result_fini(&r);
+	wire_close(fds, n);
+	return true;
+}
+
+void opener_serve(int sock)
+{
 	fileop_be_careful();
-	for (;;) {
-		struct fileop_result r = { .fd = -1 };
-		struct fileop op;
-		ssize_t got = wire_recv(sock, &rq, sizeof(rq), fds, &n);
-		int err = got < 0 ? (int)got : -EINVAL;
-
-		if (got == -EINTR)
-			continue;
-		if (!got)
-			_exit(0);
-		if (got > 0 && decode(&rq, (size_t)got, fds, n, &op))
-			err = fileop_run(&op, &r);
-		/* Before the descriptors are closed, which may wait. */
-		if (rq.head.kind != FILEOP_CLOSE && answer(sock, err, &r))
-			_exit(0);
-		fileop_result_fini(&r);
-		wire_close(fds, n);
-	}
+	while (opener_serve_one(sock, fileop_run))
+		;
+	_exit(0);
 }

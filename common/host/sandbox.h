@@ -62,7 +62,7 @@ struct sandbox_call {
 	int nr;			/* SYS_read */
 	int arg;		/* which argument is looked at, from 1 on; 0: none is */
 	uint64_t mask, value;	/* allowed if (argument & mask) == value */
-	int fails;		/* instead, it fails with this errno, and nobody is told; 0: allowed */
+	int fails;		/* instead, it fails with this errno, without a message; 0: allowed */
 };
 
 /*

@@ -179,7 +179,47 @@ static int imported(int in, const char *shown, const char *event)
 	return err;
 }
 
+/* What rec_input_prepare() opened. */
+static struct {
+	const char *path;	/* borrowed; NULL: nothing */
+	int fd;
+	uint64_t size;
+	bool imported;
+} prepared;
+
+static int open_input(const char *path, const char *shown, const char **event, uint64_t *size);
+
+int rec_input_prepare(const char *path, const char *event)
+{
+	char *shown = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
+	const char *left = event;
+	int fd = open_input(path, shown, &left, &prepared.size);
+
+	free(shown);
+	if (fd < 0)
+		return fd;
+	prepared.path = path;
+	prepared.fd = fd;
+	prepared.imported = event && !left;
+	return 0;
+}
+
 int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size)
+{
+	int fd;
+
+	if (!prepared.path || strcmp(path, prepared.path))
+		return open_input(path, shown, event, size);
+	*size = prepared.size;
+	if (prepared.imported)
+		*event = NULL;
+	fd = fcntl(prepared.fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		pr_err("cannot open %s: %s", shown, strerror(errno));
+	return fd < 0 ? -EIO : fd;
+}
+
+static int open_input(const char *path, const char *shown, const char **event, uint64_t *size)
 {
 	const bool is_stdin = !strcmp(path, "-");
 	uint8_t magic[8];

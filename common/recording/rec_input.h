@@ -11,5 +11,10 @@
  * after a message.
  */
 int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size);
+/*
+ * Opens @path (borrowed) for a later rec_input_open() that has no right to do so. 0, or negative
+ * errno after a message.
+ */
+int rec_input_prepare(const char *path, const char *event);
 
 #endif

@@ -96,6 +96,7 @@ int annotate_options_parse(struct annotate_opts *o, int argc, char **argv)
 		OPT_COMMON_PROC(OPT_CALL, NULL, nsopen_use_proc),
 
 		OPT_GROUP("Messages"),
+		OPT_COMMON_NO_SANDBOX(&o->no_sandbox, OPT_COMMON_NO_SANDBOX_PARSER),
 		OPT_COMMON_QUIET(&o->quiet),
 		OPT_COMMON_VERBOSE(&o->verbose),
 

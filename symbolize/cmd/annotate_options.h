@@ -9,7 +9,8 @@
 struct annotate_opts {
 	const char *input, *output, *event, *servers, *style, *symbol;
 	double percent_limit;
-	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info;
+	bool json, source, demangle, cache, debuginfod, strict, quiet, build_info, no_sandbox;
+	bool symbol_is_file;	/* there is a file called @symbol */
 	int verbose;
 	struct filter filter;
 	bool intel;	/* --disassembler-style */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,14 +29,17 @@
 #include "debuginfo/inlines.h"
 #include "host/opener.h"
 #include "host/pages.h"
+#include "host/parser.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
 #include "profile/filter.h"
+#include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 #include "support/cache.h"
 #include "support/interrupt.h"
+#include "support/keep_facts.h"
 #include "support/process_alive.h"
 
 #define HOTTEST_PERCENT 5.0
@@ -66,6 +70,9 @@ static bool find_input(struct annotate_opts *cfg)
 }
 
 /* ---- which functions ---- */
+
+/* A request of the parser. */
+enum { ASK_PAGER = PARSER_OTHER + 100 };
 
 /* All that one run reads, names and finds. */
 struct session {
@@ -115,7 +122,7 @@ static void tell_missing(const struct session *s)
 		break;
 	case ANNOTATE_NOTHING:
 		pr_err("no sample was taken in a function '%s' itself%s%s", symbol,
-		       access(symbol, F_OK) ? "" : " (the file of that name is not a recording)",
+		       !s->cfg->symbol_is_file ? "" : " (the file of that name is not a recording)",
 		       s->an.n ? "; most were in:" : "");
 		tell_hottest(&s->an, NULL, s->an.n);
 		break;
@@ -258,6 +265,31 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 	return shown;
 }
 
+/* A parser cannot start a program: the pager's is the one that it belongs to. */
+static pid_t start_pager(void)
+{
+	int pid = 0, fd;
+
+	if (!parser_is())
+		return pager_start();
+	parser_output_begins();
+	if (parser_ask(ASK_PAGER, NULL, &pid, &fd) || fd < 0)
+		return 0;
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGINT, SIG_IGN);
+	return pid;
+}
+
+static void end_pager(pid_t pager)
+{
+	if (!parser_is())
+		pager_end(pager);
+	else
+		fflush(stdout);
+}
+
 /* Writes to the file, pager or standard output. 0 or -errno after a message. */
 static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
 {
@@ -270,9 +302,9 @@ static int write_out(struct session *s, const size_t *which, const struct code *
 	if (!out)
 		return -EIO;
 	color = paged && pager_color();
-	pager = paged ? pager_start() : 0;
+	pager = paged ? start_pager() : 0;
 	shown = show_all(s, which, codes, n, color, outfile_stream(out));
-	pager_end(pager);
+	end_pager(pager);
 	/* If the user quit the pager, the rest of the text is not missed. */
 	if (!pager && shown)
 		return outfile_close(out);
@@ -342,31 +374,32 @@ static int read_samples(struct session *s)
 	return -ENODATA;
 }
 
-static int annotate(struct annotate_opts *cfg)
+/* What the program and its parser share. */
+struct run {
+	struct annotate_opts *cfg;
+	struct cache *cache;
+	pid_t pager;
+};
+
+static int annotate(void *ctx)
 {
+	const struct run *run = ctx;
+	struct annotate_opts *cfg = run->cfg;
 	/* As in symbolize(): not freed at the end. */
 	static struct session s;
 	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
-	struct cache *cache;
 	struct module *m;
 	size_t it = 0;
 	int err;
 
-	if (!cfg->input && !find_input(cfg))
-		return EXIT_FAILURE;
 	s.cfg = cfg;
-	/* While a recording comes in through a pipe, Ctrl-C is for the recorder. */
-	interrupt_init(false);
-	s.r = rec_reader_open_event(cfg->input, cfg->event);
-	if (!s.r) {
-		interrupt_end();
-		return EXIT_FAILURE;
-	}
 	interrupt_init(true);
+	s.r = rec_reader_open_event(cfg->input, cfg->event);
+	if (!s.r)
+		return EXIT_FAILURE;
 	alive_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);
-	cache = cfg->cache ? cache_open(0) : NULL;
-	s.pass = (struct stack_pass){ .cache = cache, .inlines = names.inlines };
+	s.pass = (struct stack_pass){ .cache = run->cache, .inlines = names.inlines };
 	err = read_samples(&s);
 	if (s.pass.col.samples && !(err && err != COLLECT_STOPPED && cfg->strict)) {
 		int shown;
@@ -387,9 +420,64 @@ static int annotate(struct annotate_opts *cfg)
 	while ((m = modules_next(s.pass.mods, &it)))
 		if (m->inlines)
 			inlines_keep(m->inlines);
-	cache_close(cache);
 	rec_reader_close(s.r);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
+{
+	struct run *run = ctx;
+
+	if (kind != ASK_PAGER)
+		return cache_serve(run->cache, kind, text, fd);
+	if (run->pager)
+		return -EALREADY;
+	run->pager = pager_start();
+	*value = run->pager;
+	/* pager_start() has put its pipe there. */
+	*fd = run->pager ? dup(STDOUT_FILENO) : -1;
+	return 0;
+}
+
+static int confined(struct run *run)
+{
+	const struct annotate_opts *cfg = run->cfg;
+	const struct parser p = {
+		.output = cfg->output && strcmp(cfg->output, "-") ? cfg->output : NULL,
+		.sources = cfg->source,
+		.serve = serve,
+		.ctx = run,
+	};
+	int status;
+
+	if (cfg->no_sandbox) {
+		pr_warn("--no-sandbox: the recording is read with all rights");
+		return annotate(run);
+	}
+	status = parser_run(&p, annotate, run);
+	pager_end(run->pager);
+	return status;
+}
+
+static int run(struct annotate_opts *cfg)
+{
+	struct run run = { .cfg = cfg };
+	int status;
+
+	if (!cfg->input && !find_input(cfg))
+		return EXIT_FAILURE;
+	cfg->symbol_is_file = cfg->symbol && !access(cfg->symbol, F_OK);
+	/* While a recording comes in through a pipe, Ctrl-C is for the recorder. */
+	interrupt_init(false);
+	if (rec_input_prepare(cfg->input, cfg->event)) {
+		interrupt_end();
+		return EXIT_FAILURE;
+	}
+	run.cache = cfg->cache ? cache_open(0) : NULL;
+	keep_facts();
+	status = confined(&run);
+	cache_close(run.cache);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -418,7 +506,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (opener_start())
 		return EXIT_FAILURE;
-	err = annotate(&cfg);
+	err = run(&cfg);
+	debuginfod_turn_off();
 	opener_stop();
 	filter_fini(&cfg.filter);
 	return err;

@@ -15,7 +15,9 @@
 #include "cmd/symbolize_stats.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/inlines.h"
+#include "host/kept.h"
 #include "host/opener.h"
+#include "host/parser.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
@@ -26,11 +28,13 @@
 #include "output/to_script.h"
 #include "output/to_speedscope.h"
 #include "profile/profile.h"
+#include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 #include "replay/replay.h"
 #include "support/cache.h"
 #include "support/interrupt.h"
+#include "support/keep_facts.h"
 #include "support/process_alive.h"
 
 static void tell_leftout(const struct collect *c)
@@ -150,6 +154,9 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 	/* An interrupt that ended the pass has been handled. The next one stops the naming. */
 	interrupt_init(true);
 	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
+	parser_working_on(0, NULL);
+	if (!o->output || !strcmp(o->output, "-"))
+		parser_output_begins();
 	if (o->filter.n)
 		tell_leftout(&p->col);
 	err = write_stacks(o, &p->col, &nm, r, p->mods, out);
@@ -207,8 +214,15 @@ static void give_up(struct outfile *out)
 		outfile_abort(out);
 }
 
-static int symbolize(struct symbolize_opts *o)
+struct run {
+	struct symbolize_opts *o;
+	struct cache *cache;
+};
+
+static int symbolize(void *ctx)
 {
+	const struct run *run = ctx;
+	struct symbolize_opts *o = run->o;
 	struct collect_opts opts = {
 		.lead = o->lead,
 		.split = o->split,
@@ -226,21 +240,13 @@ static int symbolize(struct symbolize_opts *o)
 	 */
 	static struct stack_pass p;
 	struct rec_reader *r;
-	struct cache *cache;
 	struct module *m;
 	size_t it = 0;
 
-	/*
-	 * In "record -o - | symbolize", the terminal sends Ctrl-C to both. While the recording
-	 * comes in, it is for the recorder, and what the recorder still writes has to be read.
-	 */
-	interrupt_init(false);
-	r = rec_reader_open_event(o->input, o->event);
-	if (!r) {
-		interrupt_end();
-		return EXIT_FAILURE;
-	}
 	interrupt_init(true);
+	r = rec_reader_open_event(o->input, o->event);
+	if (!r)
+		return EXIT_FAILURE;
 	/* Before the work, so that an output that cannot be written fails at once. */
 	if (o->split == LEAD_NONE)
 		out = outfile_open(o->output);
@@ -254,8 +260,7 @@ static int symbolize(struct symbolize_opts *o)
 	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
 	if (o->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
-	cache = o->cache ? cache_open(0) : NULL;
-	p = (struct stack_pass){ .cache = cache, .inlines = o->inlines };
+	p = (struct stack_pass){ .cache = run->cache, .inlines = o->inlines };
 	err = stack_pass_run(&p, &opts, r);
 	if (err == COLLECT_STOPPED) {
 		pr_warn("interrupted: this is what was read so far");
@@ -277,13 +282,48 @@ static int symbolize(struct symbolize_opts *o)
 	while ((m = modules_next(p.mods, &it)))
 		if (m->inlines)
 			inlines_keep(m->inlines);
-	cache_close(cache);
 	rec_reader_close(r);
 	return status;
 }
 
+static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
+{
+	const struct run *run = ctx;
+
+	(void)value;
+	return cache_serve(run->cache, kind, text, fd);
+}
+
+/* What is read by name later on. */
+static void keep_open(const struct symbolize_opts *o)
+{
+	keep_facts();
+	if (o->kallsyms)
+		kept_add(o->kallsyms, false);
+	if (o->symfs)
+		kept_add(o->symfs, true);
+}
+
+static int confined(struct run *run)
+{
+	const struct symbolize_opts *o = run->o;
+	const struct parser p = {
+		.output = o->output && strcmp(o->output, "-") ? o->output : NULL,
+		.folder = o->split != LEAD_NONE,
+		.suffix = SPLIT_SUFFIX,
+		.serve = serve,
+		.ctx = run,
+	};
+
+	if (!o->no_sandbox)
+		return parser_run(&p, symbolize, run);
+	pr_warn("--no-sandbox: the recording is read with all rights");
+	return symbolize(run);
+}
+
 int symbolize_run(struct symbolize_opts *o)
 {
+	struct run run = { .o = o };
 	int status;
 
 	log_set_verbosity(o->quiet ? -1 : o->verbose);
@@ -291,7 +331,20 @@ int symbolize_run(struct symbolize_opts *o)
 		return EXIT_FAILURE;
 	if (opener_start())
 		return EXIT_FAILURE;
-	status = symbolize(o);
+	/*
+	 * In "record -o - | symbolize", the terminal sends Ctrl-C to both. While the recording
+	 * comes in, it is for the recorder, and what the recorder still writes has to be read.
+	 */
+	interrupt_init(false);
+	if (rec_input_prepare(o->input, o->event)) {
+		interrupt_end();
+		return EXIT_FAILURE;
+	}
+	run.cache = o->cache ? cache_open(0) : NULL;
+	keep_open(o);
+	status = confined(&run);
+	debuginfod_turn_off();
+	cache_close(run.cache);
 	opener_stop();
 	filter_fini(&o->filter);
 	return status;

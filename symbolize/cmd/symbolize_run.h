@@ -34,7 +34,7 @@ struct symbolize_opts {
 	const char *unwind, *servers, *symfs, *kallsyms;	/* as given; NULL: not given */
 	const struct unwinder_ops *unwinder;
 	uint64_t max_stack;	/* frames */
-	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet;
+	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet, no_sandbox;
 	int verbose;
 	/* for nsprof script */
 	uint32_t fields;	/* enum script_field; 0: the default */
@@ -97,6 +97,7 @@ struct symbolize_opts {
 		"On standard error: how stacks ended; which callers and names are missing, by "	\
 		"binary, with samples, reason and remedy; where names were looked for; names "	\
 		"by source; losses." },								\
+	OPT_COMMON_NO_SANDBOX(&(o)->no_sandbox, OPT_COMMON_NO_SANDBOX_PARSER), \
 	OPT_COMMON_QUIET(&(o)->quiet)
 
 /* Callbacks for OPT_CALL in the tables above. 0, or -EINVAL after a message. */

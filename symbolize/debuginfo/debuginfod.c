@@ -29,6 +29,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "host/parser.h"
 #include "support/interrupt.h"
 
 #define LIBRARY "libdebuginfod.so.1"
@@ -204,6 +205,9 @@ static void end_child(void)
 		return;
 	close(srv.sock);
 	srv.sock = -1;
+	/* In a parser it is no child of ours. It ends with the program. */
+	if (parser_is())
+		return;
 	for (int i = 0; i < LOOK_MS / 10; i++) {
 		if (waitpid(srv.pid, NULL, WNOHANG))
 			return;
@@ -309,6 +313,11 @@ int debuginfod_turn_on(const char *urls)
 	}
 	pr_err("--debuginfod: cannot use " LIBRARY);
 	return -EIO;
+}
+
+void debuginfod_turn_off(void)
+{
+	end_child();
 }
 
 bool debuginfod_is_on(void)

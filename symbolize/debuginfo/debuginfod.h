@@ -15,6 +15,8 @@
  * message.
  */
 int debuginfod_turn_on(const char *urls);
+/* Ends the child, and removes what it has loaded in part. */
+void debuginfod_turn_off(void);
 bool debuginfod_is_on(void);
 
 /*

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/util.h"
+#include "host/kept.h"
 #include "support/process_alive.h"
 #include "symbols/kallsyms.h"
 
@@ -36,13 +37,13 @@ static size_t build_id_in(const uint8_t *buf, size_t len, uint8_t id[BUILD_ID_MA
 
 static size_t running_kernel(uint8_t id[BUILD_ID_MAX])
 {
-	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	int fd = kept_open("/sys/kernel/notes", false);
 	uint8_t buf[4096];
 	ssize_t n;
 
 	if (fd < 0)
 		return 0;
-	n = read(fd, buf, sizeof(buf));
+	n = pread(fd, buf, sizeof(buf), 0);
 	close(fd);
 	return n > 0 ? build_id_in(buf, (size_t)n, id) : 0;
 }

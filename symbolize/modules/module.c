@@ -20,7 +20,9 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
+#include "host/kept.h"
 #include "host/nsopen.h"
+#include "host/parser.h"
 #include "modules/slice_unpack.h"
 #include "support/process_alive.h"
 #include "symbols/symtab.h"
@@ -521,8 +523,17 @@ static bool is_others_slice(const struct module *m, const struct elf_file *slice
 	return m->dso.build_id_len && elf_file_build_id(slice, id) && !build_id_equal(m, slice);
 }
 
+/* Is it one that ended an earlier parser? */
+static bool is_avoided(const struct module *m)
+{
+	parser_working_on(m->id, m->dso.path);
+	return parser_avoids(m->id);
+}
+
 struct elf_file *module_captured(struct module *m)
 {
+	if (is_avoided(m))
+		return NULL;
 	take_slices(m);
 	if (m->captured && is_others_slice(m, m->captured)) {
 		elf_file_close(m->captured);
@@ -538,6 +549,8 @@ struct elf_file *module_slice_names(const struct module *m, struct slice *slice)
 {
 	struct elf_file *ef = NULL;
 
+	if (is_avoided(m))
+		return NULL;
 	if (!slice)
 		ef = m->captured ? elf_file_open_again(m->captured) : NULL;
 	for (; slice && !ef; slice = slices_before(slice)) {
@@ -579,6 +592,11 @@ void module_load(struct module *m)
 
 	if (m->source != MODULE_UNTRIED)
 		return;
+	if (is_avoided(m)) {
+		m->why_not[MODULE_PROCESS] = "reading the file ended the process that did it";
+		set_source(m, MODULE_NONE);
+		return;
+	}
 	/* Unpacking a slice may take a while, and is not needed if the binary is found. */
 	if (!m->slice)
 		module_captured(m);
@@ -589,7 +607,7 @@ void module_load(struct module *m)
 			set_source(m, module_captured(m) ? MODULE_CAPTURED : MODULE_NONE);
 		return;
 	}
-	rootfd = other_root ? open(other_root, O_PATH | O_DIRECTORY | O_CLOEXEC) : nsopen_host_root();
+	rootfd = other_root ? kept_open(other_root, true) : nsopen_host_root();
 	if (try_processes(m)) {
 		set_source(m, MODULE_PROCESS);
 	} else if (try_host(m, rootfd)) {
@@ -614,7 +632,7 @@ void module_load(struct module *m)
 
 void module_retry(struct module *m)
 {
-	if (m->vdso || (m->source != MODULE_CAPTURED && m->source != MODULE_NONE) || m->symtab)
+	if (m->vdso || parser_avoids(m->id) || (m->source != MODULE_CAPTURED && m->source != MODULE_NONE) || m->symtab)
 		return;
 	if (try_processes(m))
 		set_source(m, MODULE_PROCESS);
@@ -647,6 +665,7 @@ struct cfi *module_cfi(struct module *m)
 {
 	struct cfi_sections secs, other;
 
+	parser_working_on(m->id, m->dso.path);
 	if (m->cfi)
 		return m->cfi;
 	module_load(m);
@@ -698,6 +717,7 @@ void modules_unwound(struct modules *ms)
 
 struct inline_index *module_inlines(struct module *m)
 {
+	parser_working_on(m->id, m->dso.path);
 	if (!m->inlines)
 		m->inlines = inlines_new(m->elf, &m->files, m->dso.path, m->cache);
 	return m->inlines;

@@ -4,6 +4,7 @@
  */
 #include "modules/module_symbols.h"
 
+#include "host/parser.h"
 #include "symbols/symtab.h"
 
 /* All files except the slice's names, which are opened only for a new table. */
@@ -28,6 +29,7 @@ void module_symbols_expect(struct module *m, const struct svma *at, size_t n)
 {
 	struct symtab_files f = files_of(m);
 
+	parser_working_on(m->id, m->dso.path);
 	if (m->symtab || m->few || !symtab_few_pays(&f, n))
 		return;
 	f = open_files(m);
@@ -62,5 +64,6 @@ static uint64_t reach(void *ctx, uint64_t start, uint64_t end)
 
 int module_symbol(struct module *m, struct svma addr, struct symbol *out)
 {
+	parser_working_on(m->id, m->dso.path);
 	return symtab_lookup(table_for(m, addr), addr, reach, m, out);
 }

@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
+#include "host/kept.h"
 #include "host/nsopen.h"
 #include "modules/module_symbols.h"
 #include "naming/name_prefetch.h"
@@ -330,7 +331,7 @@ static void name_jit(struct pass *p, const char *text)
 
 static struct kallsyms *read_kallsyms(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	int fd = kept_open(path, false), err = 0;
 	struct kallsyms *ks;
 	size_t len;
 	char *text;

@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/parser.h"
 #include "support/process_alive.h"
 #include "symbols/perfmap.h"
 
@@ -129,9 +130,12 @@ static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pi
 	int fd, err = 0;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
+	if (parser_avoids(PARSER_MAP | img->pid))
+		return NULL;
 	fd = nsopen_file(rootfd, path, MAP_MAX, &st);
 	if (fd < 0)
 		return NULL;
+	parser_working_on(PARSER_MAP | img->pid, path);
 	if (trusted(img, &st)) {
 		text = nsopen_slurp(fd, MAP_MAX, &len, &err);
 		if (text)
@@ -141,6 +145,7 @@ static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pi
 		pr_verbose("ignoring '%s' of process %u: it is another user's, or older than the process", path,
 			   img->pid);
 	}
+	parser_working_on(0, NULL);
 	nsopen_close(fd);
 	return pm;
 }

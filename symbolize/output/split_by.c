@@ -6,20 +6,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/outfile.h"
-#include "base/outplace.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "profile/folded_frame.h"
 
 /* bytes; stays below NAME_MAX with number, suffix and what outfile.c appends */
 #define STEM_MAX 120
-#define SUFFIX ".folded"
 
 struct split {
 	const char *dir;
@@ -28,27 +24,9 @@ struct split {
 	size_t files;
 };
 
-static int check_dir(const char *dir)
-{
-	struct stat st;
-
-	if (stat(dir, &st))
-		return -errno;
-	if (!S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return access(dir, W_OK | X_OK) ? -errno : 0;
-}
-
 int split_prepare(const char *dir)
 {
-	int err = outplace_mkdir(dir);
-
-	if (err && err != -EEXIST)
-		return err;
-	err = check_dir(dir);
-	if (err)
-		pr_err("cannot write to directory '%s': %s", dir, strerror(-err));
-	return err;
+	return outfile_folder(dir);
 }
 
 static bool is_plain(char c)
@@ -104,7 +82,7 @@ void split_name(struct split_names *sn, const char *label, struct strbuf *out)
 		strbuf_adds(out, stem.s + skip);
 		if (++*n > 1)
 			strbuf_addf(out, "-%" PRIu64, *n);
-		strbuf_adds(out, SUFFIX);
+		strbuf_adds(out, SPLIT_SUFFIX);
 		intern_add(sn->used, out->s);
 		if (intern_count(sn->used) != known)
 			break;

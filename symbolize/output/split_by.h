@@ -8,6 +8,9 @@
 #include "base/strbuf.h"
 #include "output/to_folded.h"
 
+/* How their names end. */
+#define SPLIT_SUFFIX ".folded"
+
 struct intern;
 
 /* The file names in use. */

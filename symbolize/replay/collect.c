@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "host/parser.h"
 #include "debuginfo/inlines.h"
 #include "modules/jitcode.h"
 #include "recording/rec_reader.h"
@@ -536,6 +537,8 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		keep(c, s, ln);
 	else
 		leave_out(c, s, ln, misses);
+	/* What follows reads the recording, not the binary of the last frame. */
+	parser_working_on(0, NULL);
 	if (c->opts.block_ns)
 		c->last_time = MAX(c->last_time, since_start(c, s));
 	c->seen++;

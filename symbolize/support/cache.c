@@ -22,6 +22,7 @@
 #include "base/util.h"
 #include "base/write_all.h"
 #include "base/xalloc.h"
+#include "host/parser.h"
 
 #define LIMIT_DEFAULT	(256ull << 20)	/* all files together, bytes */
 #define ENTRY_MAX	(64ull << 20)	/* one file */
@@ -41,7 +42,11 @@ struct header {
 struct cache {
 	int dir;
 	uint64_t limit;
+	uid_t uid;		/* whose files count; a parser has another user */
 };
+
+/* Requests of a parser for cache_serve(). The text is the name of a file. */
+enum { CACHE_GET = PARSER_OTHER, CACHE_NEW, CACHE_KEEP, CACHE_DROP };
 
 /* ---- the directory ---- */
 
@@ -99,6 +104,7 @@ struct cache *cache_open(uint64_t limit)
 	}
 	c = xcalloc(1, sizeof(*c));
 	c->dir = dir;
+	c->uid = geteuid();
 	c->limit = limit ? limit : LIMIT_DEFAULT;
 	return c;
 }
@@ -150,13 +156,13 @@ static bool read_all(int fd, void *buf, size_t size)
 	return true;
 }
 
-static void *read_entry(int fd, const struct cache_key *key, uint32_t version, size_t *size)
+static void *read_entry(int fd, uid_t uid, const struct cache_key *key, uint32_t version, size_t *size)
 {
 	struct header h;
 	struct stat st;
 	void *data;
 
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != uid ||
 	    !read_all(fd, &h, sizeof(h)))
 		return NULL;
 	if (memcmp(h.magic, MAGIC, sizeof(h.magic)) || h.version != version ||
@@ -172,6 +178,19 @@ static void *read_entry(int fd, const struct cache_key *key, uint32_t version, s
 	return data;
 }
 
+/* An entry to read. O_RDONLY fd, or negative. */
+static int open_entry(const struct cache *c, const char *name)
+{
+	int fd;
+
+	if (parser_is())
+		return parser_ask(CACHE_GET, name, NULL, &fd) ? -1 : fd;
+	fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0)
+		futimens(fd, NULL);	/* used now; may fail on a read-only file system */
+	return fd;
+}
+
 void *cache_read(const struct cache *c, const struct cache_key *key, const char *kind,
 		 uint32_t version, size_t *size)
 {
@@ -182,12 +201,10 @@ void *cache_read(const struct cache *c, const struct cache_key *key, const char 
 	if (!c || key->unknown)
 		return NULL;
 	file_name(key, kind, name, sizeof(name));
-	fd = openat(c->dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	fd = open_entry(c, name);
 	if (fd < 0)
 		return NULL;
-	data = read_entry(fd, key, version, size);
-	if (data)
-		futimens(fd, NULL);	/* used now; may fail on a read-only file system */
+	data = read_entry(fd, c->uid, key, version, size);
 	close(fd);
 	return data;
 }
@@ -253,11 +270,43 @@ static void trim(const struct cache *c)
 	free(v);
 }
 
+static void temp_name(char *out, size_t size, const char *name)
+{
+	snprintf(out, size, TEMP_PREFIX "%d-%016" PRIx64, (int)getpid(), hash_bytes(name, strlen(name)));
+}
+
+/* A new entry to write; it has no name yet. fd, or negative. */
+static int new_entry(const struct cache *c, const char *name)
+{
+	char temp[64];
+	int fd;
+
+	if (parser_is())
+		return parser_ask(CACHE_NEW, name, NULL, &fd) ? -1 : fd;
+	temp_name(temp, sizeof(temp), name);
+	return openat(c->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static void end_entry(const struct cache *c, const char *name, bool keep)
+{
+	char temp[64];
+
+	if (parser_is()) {
+		parser_ask(keep ? CACHE_KEEP : CACHE_DROP, name, NULL, NULL);
+		return;
+	}
+	temp_name(temp, sizeof(temp), name);
+	if (!keep || renameat(c->dir, temp, c->dir, name))
+		unlinkat(c->dir, temp, 0);
+	else
+		trim(c);
+}
+
 void cache_write(const struct cache *c, const struct cache_key *key, const char *kind,
 		 uint32_t version, const void *data, size_t size)
 {
 	struct header h = { .magic = MAGIC, .version = version, .size = size };
-	char name[128], temp[64];
+	char name[128];
 	bool ok;
 	int fd;
 
@@ -266,15 +315,32 @@ void cache_write(const struct cache *c, const struct cache_key *key, const char 
 	h.sum = hash_bytes(data, size);
 	h.key = *key;
 	file_name(key, kind, name, sizeof(name));
-	snprintf(temp, sizeof(temp), TEMP_PREFIX "%d-%016" PRIx64, (int)getpid(), h.sum);
-	fd = openat(c->dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	fd = new_entry(c, name);
 	if (fd < 0)
 		return;
 	ok = !write_all(fd, &h, sizeof(h)) && !write_all(fd, data, size);
 	ok = !close(fd) && ok;
-	if (!ok || renameat(c->dir, temp, c->dir, name)) {
-		unlinkat(c->dir, temp, 0);
-		return;
-	}
-	trim(c);
+	end_entry(c, name, ok);
+}
+
+/* "BUILDID-HASH.KIND": nothing that leads to another folder, and no temporary file. */
+static bool is_name(const char *name)
+{
+	return *name && *name != '.' && strlen(name) < 128 &&
+	       name[strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz-.")] == '\0';
+}
+
+int cache_serve(const struct cache *c, uint32_t kind, const char *name, int *fd)
+{
+	if (!c || !is_name(name))
+		return -EPERM;
+	if (kind == CACHE_GET)
+		*fd = open_entry(c, name);
+	else if (kind == CACHE_NEW)
+		*fd = new_entry(c, name);
+	else if (kind == CACHE_KEEP || kind == CACHE_DROP)
+		end_entry(c, name, kind == CACHE_KEEP);
+	else
+		return -EINVAL;
+	return *fd < 0 && (kind == CACHE_GET || kind == CACHE_NEW) ? -ENOENT : 0;
 }

@@ -53,4 +53,10 @@ void *cache_read(const struct cache *c, const struct cache_key *key, const char 
 void cache_write(const struct cache *c, const struct cache_key *key, const char *kind,
 		 uint32_t version, const void *data, size_t size);
 
+/*
+ * Answers a request that a parser's cache_read() or cache_write() makes (struct parser in
+ * host/parser.h). @c: NULL = no cache.
+ */
+int cache_serve(const struct cache *c, uint32_t kind, const char *name, int *fd);
+
 #endif

@@ -3,11 +3,32 @@
 
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 
 static volatile sig_atomic_t requested;
 
+/*
+ * ns. Signals within this time are one: a terminal sends Ctrl-C to the whole job, and the program
+ * that a parser belongs to passes on its own.
+ */
+#define SAME_NS 200000000ll
+
+/* The second one ends the program. */
 static void on_signal(int sig)
 {
+	static long long last;
+	struct timespec ts;
+	long long now;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+	if (last && now - last < SAME_NS)
+		return;
+	last = now;
+	if (requested) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	requested = sig;
 }
 
@@ -20,7 +41,7 @@ static void handle(int sig, bool restart)
 		return;
 	memset(&sa, 0, sizeof(sa));
 	sa.sa_handler = on_signal;
-	sa.sa_flags = SA_RESETHAND | (restart ? SA_RESTART : 0);
+	sa.sa_flags = SA_NODEFER | (restart ? SA_RESTART : 0);
 	sigaction(sig, &sa, NULL);
 }
 
@@ -38,6 +59,8 @@ bool interrupt_requested(void)
 
 void interrupt_end(void)
 {
-	if (requested)
-		raise(requested);
+	if (!requested)
+		return;
+	signal(requested, SIG_DFL);
+	raise(requested);
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "host/kept.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
 #include "recording/rec_reader.h"
@@ -21,12 +22,12 @@ static bool same_boot;
 
 static bool read_boot_id(char *buf, size_t size)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+	int fd = kept_open("/proc/sys/kernel/random/boot_id", false);
 	ssize_t n;
 
 	if (fd < 0)
 		return false;
-	n = read(fd, buf, size - 1);
+	n = pread(fd, buf, size - 1, 0);
 	close(fd);
 	if (n <= 0)
 		return false;
@@ -103,7 +104,9 @@ const char *alive_why(int err)
 	}
 }
 
-bool alive_own_mnt_ns(uint64_t mnt_ns)
+static uint64_t own_mnt_ns;	/* 0: not known */
+
+void alive_prepare(void)
 {
 	const char *proc = nsopen_proc();
 	char path[PATH_MAX];
@@ -114,8 +117,15 @@ bool alive_own_mnt_ns(uint64_t mnt_ns)
 	 * its init.
 	 */
 	snprintf(path, sizeof(path), "%s/%s/ns/mnt", proc, strcmp(proc, "/proc") ? "1" : "self");
+	own_mnt_ns = stat(path, &st) ? 0 : st.st_ino;
+}
+
+bool alive_own_mnt_ns(uint64_t mnt_ns)
+{
+	if (!own_mnt_ns)
+		alive_prepare();
 	/*
 	 * The first mount namespace has the same number on every host, so the host is checked, too.
 	 */
-	return mnt_ns && same_host && stat(path, &st) == 0 && st.st_ino == mnt_ns;
+	return mnt_ns && same_host && own_mnt_ns == mnt_ns;
 }

@@ -38,4 +38,7 @@ const char *alive_why(int err);
 /* Is mount namespace @mnt_ns (inode number, from the recording) the one of nsopen_host_root()? */
 bool alive_own_mnt_ns(uint64_t mnt_ns);
 
+/* Reads what alive_own_mnt_ns() compares with, for a program that gives up its rights. */
+void alive_prepare(void);
+
 #endif

@@ -316,7 +316,7 @@ if command -v python3 >/dev/null && "$NSPROF" symbolize --debuginfod=http://127.
 			wait $pid
 			took=$(((${EPOCHREALTIME/./} - began) / 1000))
 			check "SIG$sig while a $how server is asked: it ends in $took ms" test $took -lt 2500
-			check "and nothing of it goes on" eval '[ -n "$helper" ] && ! kill -0 $helper'
+			check "and nothing of it goes on" eval '[ -n "$helper" ] && ! ps -o pid= -p "${helper//[[:space:]]/,}"'
 		done
 	done
 fi

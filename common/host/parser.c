@@ -1,0 +1,184 @@
+#include "host/parser.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/util.h"
+#include "host/opener.h"
+#include "host/opener_serve.h"
+#include "host/parser_confine.h"
+#include "host/parser_fault.h"
+#include "host/parser_files.h"
+#include "host/parser_outputs.h"
+
+enum { FILES, REQUESTS, SOCKETS };
+
+/* Signals that a program is ended with go on to its parser. */
+static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+static volatile pid_t child;
+
+static void forward(int signo)
+{
+	const int saved = errno;
+
+	kill(child, signo);
+	errno = saved;
+}
+
+/* Signals that the caller ignores stay ignored, here and there. */
+static void forward_signals(bool on)
+{
+	struct sigaction sa = { .sa_handler = on ? forward : SIG_DFL, .sa_flags = SA_RESTART }, old;
+
+	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
+		if (!sigaction(forwarded[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(forwarded[i], &sa, NULL);
+}
+
+/* A fault of the parser, and not an end that somebody wanted. */
+static bool is_fault(int signo)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
+		if (faults[i] == signo)
+			return true;
+	return false;
+}
+
+static void __attribute__((noreturn)) run_child(const int sock[SOCKETS], int (*fn)(void *ctx), void *ctx, pid_t parent)
+{
+	opener_through(sock[FILES]);
+	parser_outputs_ask(sock[REQUESTS]);
+	parser_fault_catch();
+	parser_confine(parent);
+	exit(fn(ctx));
+}
+
+/* Until the parser ends. */
+static void serve(const struct parser *p, const int sock[SOCKETS])
+{
+	struct pollfd fd[SOCKETS] = { { .fd = sock[FILES], .events = POLLIN }, { .fd = sock[REQUESTS], .events = POLLIN } };
+
+	parser_files_begin(p->sources);
+	for (;;) {
+		if (poll(fd, SOCKETS, -1) < 0) {
+			if (errno == EINTR)
+				continue;
+			return;
+		}
+		if (fd[FILES].revents && !opener_serve_one(sock[FILES], parser_files_run))
+			return;
+		if (fd[REQUESTS].revents && !parser_outputs_serve(sock[REQUESTS], p))
+			return;
+	}
+}
+
+/* Ends this program as @signo ended the parser. */
+static int end_by(int signo)
+{
+	struct rlimit none = { 0, 0 };
+	sigset_t one;
+
+	setrlimit(RLIMIT_CORE, &none);
+	signal(signo, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, signo);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+	raise(signo);
+	return 128 + signo;
+}
+
+/* 0 with *@pid, or negative errno. @sock: our ends. */
+static int start(int sock[SOCKETS], pid_t *pid, int (*fn)(void *ctx), void *ctx)
+{
+	const pid_t us = getpid();
+	int a[2], b[2], err;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, a))
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, b)) {
+		err = -errno;
+		close(a[0]);
+		close(a[1]);
+		return err;
+	}
+	fflush(NULL);
+	*pid = fork();
+	if (!*pid) {
+		const int ends[SOCKETS] = { a[1], b[1] };
+
+		close(a[0]);
+		close(b[0]);
+		run_child(ends, fn, ctx, us);
+	}
+	err = *pid < 0 ? -errno : 0;
+	close(a[1]);
+	close(b[1]);
+	sock[FILES] = a[0];
+	sock[REQUESTS] = b[0];
+	if (err) {
+		close(a[0]);
+		close(b[0]);
+	}
+	return err;
+}
+
+/* Runs one parser: its wait status, or negative errno after a message. */
+static int run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
+{
+	int sock[SOCKETS] = { -1, -1 }, status, err;
+	pid_t pid = 0;
+
+	forward_signals(false);
+	err = start(sock, &pid, fn, ctx);
+	if (err) {
+		pr_err("cannot start the process that reads the recording: %s; raise the limit of processes (ulimit -u), or use --no-sandbox",
+		       strerror(-err));
+		return err;
+	}
+	child = pid;
+	forward_signals(true);
+	serve(p, sock);
+	close(sock[FILES]);
+	close(sock[REQUESTS]);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	forward_signals(false);
+	/* What it did not finish. */
+	parser_outputs_end();
+	return status;
+}
+
+int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
+{
+	int status, signo;
+
+	parser_fault_init();
+	for (;;) {
+		status = run(p, fn, ctx);
+		if (status < 0)
+			return EXIT_FAILURE;
+		if (WIFEXITED(status))
+			return WEXITSTATUS(status);
+		signo = WTERMSIG(status);
+		if (!is_fault(signo) && signo != SIGKILL)
+			return end_by(signo);
+		if (!parser_fault_learn(signo))
+			break;
+	}
+	pr_err("the process that reads the recording was ended by signal %d (%s); what it should write is missing or cut", signo,
+	       strsignal(signo));
+	return EXIT_FAILURE;
+}

@@ -1,0 +1,17 @@
+/* What a parser was doing when a fault ended it (parser.h). */
+#ifndef NSPROF_PARSER_FAULT_H
+#define NSPROF_PARSER_FAULT_H
+
+#include <stdbool.h>
+
+/* In the program, once: memory that it shares with its parsers. */
+void parser_fault_init(void);
+/* In the parser: faults are noted from now on. */
+void parser_fault_catch(void);
+/*
+ * In the program, after a fault ended the parser: names what it read, and leaves that out from now
+ * on. True: another parser may do better. False: this is not known, or it would be of no use.
+ */
+bool parser_fault_learn(int signo);
+
+#endif

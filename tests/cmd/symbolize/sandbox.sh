@@ -1,0 +1,86 @@
+#!/bin/bash
+# The process that reads a recording: its rights as /proc shows them, that results are the same
+# without it, and what happens if a file ends it. strace sends it the signal of a fault when it
+# reads that file.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_cmd jq
+need_target spin
+cd "$T" || exit 1
+
+field() { awk -v n="$1:" '$1 == n { print $2 }' "/proc/$2/status" 2>/dev/null; }
+"$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$BUILD/tests/targets/spin" --cpu 0.5 >/dev/null || skip_all "nothing can be recorded here"
+
+# ---- the same results ----
+check "with a sandbox" "$NSPROF" symbolize -o in.folded a.data
+check "without one" "$NSPROF" symbolize --no-sandbox -o out.folded a.data
+like "--no-sandbox says so" "$(cat check.err)" '^nsprof symbolize: warning: --no-sandbox: the recording is read with all rights$'
+check "are the same" cmp in.folded out.folded
+unlike "nothing was refused" "$("$NSPROF" symbolize -o in.folded a.data 2>&1; "$NSPROF" script a.data 2>&1 >/dev/null)" refused
+is "the output's mode is as usual" "$(stat -c %a in.folded)" "$(stat -c %a out.folded)"
+is "and its owner" "$(stat -c %u:%g in.folded)" "$(id -u):$(id -g)"
+check "standard input" sh -c "'$NSPROF' symbolize -i - <a.data >stdin.folded && cmp stdin.folded in.folded"
+check "a pipe" sh -c "cat a.data | '$NSPROF' symbolize -i - >stdin.folded && cmp stdin.folded in.folded"
+check "more than one file" "$NSPROF" symbolize --split-by comm -o split a.data
+is "its name" "$(ls split)" spin.folded
+
+# ---- its rights, while it waits for a reader ----
+mkfifo pipe
+sleep 100 <>pipe &
+"$NSPROF-script" a.data 2>err >pipe &
+pid=$!
+parser() {
+	local p
+	for p in $(pgrep -P "$pid"); do
+		[ "$(field NoNewPrivs "$p")" != 1 ] || { echo "$p"; return 0; }
+	done
+	return 1
+}
+if wait_for 'p=$(parser)' 10; then
+	is "no capabilities" "$((0x$(field CapPrm "$p") | 0x$(field CapEff "$p")))" 0
+	[ "$(id -u)" != 0 ] || is "they cannot come back" "$((0x$(field CapBnd "$p")))" 0
+	is "no new privileges" "$(field NoNewPrivs "$p")" 1
+	[ -z "$(field Seccomp self)" ] || is "system calls are filtered" "$(field Seccomp "$p")" 2
+	if [ "$(id -u)" = 0 ]; then
+		check "a user of its own" awk '$1 == "Uid:" || $1 == "Gid:" { n += $2 >= 2130706432 && $2 == $3 && $3 == $4 && $4 == $5 } END { exit n != 2 }' "/proc/$p/status"
+		is "and no other group" "$(sed -n 's/^Groups:[[:space:]]*//p' "/proc/$p/status" | tr -d ' ')" ''
+	fi
+	# The first signal asks for what was read so far, which waits for the reader as well.
+	kill -TERM "$pid"
+	sleep 0.3
+	kill -TERM "$pid"
+	wait "$pid"
+	is "SIGTERM to the program ends both" "$? $(kill -0 "$p" 2>&1 | grep -c 'No such')" "143 1"
+else
+	fail "a parser" "$(cat err)"
+fi
+"$NSPROF-script" a.data 2>err >pipe &
+pid=$!
+if wait_for 'p=$(parser)' 10; then
+	kill -KILL "$pid"
+	wait "$pid" 2>/dev/null
+	check "SIGKILL to the program ends both" wait_for '! kill -0 $p 2>/dev/null || grep -q "^State:.Z" /proc/$p/status' 10
+fi
+
+# ---- a file that ends it ----
+if ! strace -qq -o /dev/null true 2>err; then
+	skip "a file that ends the parser" "$(cat err)"
+	done_testing
+	exit
+fi
+cp "$BUILD/tests/targets/spin" victim
+"$NSPROF" record -q -e cpu-clock:u -F 999 -o b.data -- ./victim --cpu 0.3 >/dev/null
+# hit OPTIONS...: the signal comes with the second read of the file.
+hit() {
+	strace -f -qq -o trace -P "$T/victim" -e trace=pread64 -e inject=pread64:signal=SIGSEGV:when=2 \
+		"$NSPROF-symbolize" --no-cache -o c.folded "$@" b.data
+}
+hit 2>err
+is "a file that ends the parser: status" $? 0
+like "it is named" "$(cat err)" "^nsprof symbolize: warning: reading '.*/victim' ended the process that reads files of others, by signal 11 .*: beginning again without that file\$"
+is "once" "$(grep -c 'beginning again' err)" 1
+check "the result has its frames without names" grep -q '\[victim' c.folded
+unlike "and none of its names" "$(cat c.folded)" 'app_inner'
+is "all samples are there" "$(awk '{ n += $NF } END { print n }' c.folded)" "$("$NSPROF" info --json b.data | jq .samples)"
+like "--stats says why" "$(hit --stats 2>&1)" 'reading the file ended the process that did it'
+done_testing

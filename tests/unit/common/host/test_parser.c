@@ -1,0 +1,341 @@
+/*
+ * A parser tries, from inside, what it must not be able to do, and what it must. Nothing here may
+ * depend on who runs it: root and others.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/outfile.h"
+#include "host/nsopen.h"
+#include "host/parser.h"
+#include "host/sandbox.h"
+
+static char top[] = "/tmp/parser-XXXXXX";
+static int wrong;
+
+static void expect(const char *what, int ok)
+{
+	if (!ok)
+		fprintf(stderr, "# %s: errno %d\n", what, errno);
+	wrong += !ok;
+}
+
+static void fails(const char *what, long ret)
+{
+	expect(what, ret < 0 && (errno == EPERM || errno == EACCES));
+}
+
+static char *in_top(const char *name)
+{
+	static char path[2][512];
+	static int i;
+
+	i = !i;
+	snprintf(path[i], sizeof(path[i]), "%s/%s", top, name);
+	return path[i];
+}
+
+/* Runs @fn in a parser, in a child: parser_run() may end its caller. Wait status. */
+static int in_parser(const struct parser *p, int (*fn)(void *ctx))
+{
+	int status;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(open(in_top("messages"), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+		_exit(parser_run(p, fn, NULL));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static char *read_all(const char *path)
+{
+	static char text[65536];
+	int fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static void well(const struct parser *p, int (*fn)(void *ctx))
+{
+	int status = in_parser(p, fn);
+
+	if (status)
+		print_message("%s", read_all(in_top("messages")));
+	assert_int_equal(status, 0);
+}
+
+static int was_root;
+
+static int tries(void *unused)
+{
+	char *const argv[] = { (char *)(uintptr_t) "true", NULL };
+	struct sandbox_state st;
+	struct rlimit rl;
+	struct stat sb;
+
+	(void)unused;
+	fails("open", open("/etc/passwd", O_RDONLY));
+	fails("open /etc/shadow", open("/etc/shadow", O_RDONLY));
+	fails("open a folder", open("/", O_RDONLY | O_DIRECTORY));
+	fails("open O_PATH", open("/", O_PATH));
+	fails("create", open(in_top("made"), O_WRONLY | O_CREAT, 0600));
+	fails("stat", stat("/etc/passwd", &sb));
+	fails("unlink", unlink(in_top("messages")));
+	fails("socket", socket(AF_INET, SOCK_STREAM, 0));
+	fails("unix socket", socket(AF_UNIX, SOCK_STREAM, 0));
+	fails("execve", execv("/bin/true", argv));
+	fails("fork", fork());
+	fails("ptrace", ptrace(PTRACE_ATTACH, getppid(), 0, 0));
+	fails("kill the program", kill(getppid(), 0));
+	fails("kill", kill(1, 0));
+	fails("setuid", setuid(0));
+	fails("setgid", setgid(0));
+	fails("chroot", chroot("/"));
+	fails("raise a limit", setrlimit(RLIMIT_CORE, &(struct rlimit){ RLIM_INFINITY, RLIM_INFINITY }));
+	sandbox_state(&st);
+	expect("no capabilities", !st.caps);
+	expect("no new privileges", st.no_new_privs);
+	expect("filter", st.filter);
+	expect("user", was_root ? geteuid() && getuid() == geteuid() && getgid() && getegid() : geteuid() > 0);
+	expect("core", !getrlimit(RLIMIT_CORE, &rl) && !rl.rlim_max);
+	expect("memory", !getrlimit(RLIMIT_DATA, &rl) && rl.rlim_max != RLIM_INFINITY);
+	return wrong;
+}
+
+static void test_tries(void **state)
+{
+	const struct parser p = { .output = NULL };
+
+	(void)state;
+	was_root = !geteuid();
+	well(&p, tries);
+	/* Each of these calls was named: nothing failed for another reason. */
+	assert_non_null(strstr(read_all(in_top("messages")), "the sandbox refused system call"));
+}
+
+/* What the program opens for it: binaries, and nothing else. */
+static int asks(void *unused)
+{
+	int root = nsopen_host_root(), fd;
+	char magic[4] = "";
+	struct stat st;
+	char path[256];
+
+	(void)unused;
+	expect("root", root >= 0);
+	fd = nsopen_file(root, "/bin/true", 0, &st);
+	expect("binary", fd >= 0 && read(fd, magic, 4) == 4 && !memcmp(magic, "\177ELF", 4));
+	expect("its size", st.st_size > 1000);
+	fd = nsopen_file(root, "/etc/shadow", 0, &st);
+	expect("/etc/shadow", fd == -EACCES || (fd >= 0 && !read(fd, magic, 1) && !pread(fd, magic, 1, 0)));
+	fd = nsopen_file(root, "/etc/passwd", 0, &st);
+	expect("/etc/passwd", fd >= 0 && !read(fd, magic, 1) && !pread(fd, magic, 1, 0) && st.st_size > 10);
+	expect("none", nsopen_file(root, "/none", 0, NULL) == -ENOENT);
+	fd = nsopen_file(root, in_top("perf-7.map"), 0, NULL);
+	expect("perf map", fd >= 0);
+	fails("write to it", write(fd, "", 1) < 0 && errno == EBADF ? (errno = EPERM, -1) : 0);
+	fd = nsopen_procfile((uint32_t)getppid(), "stat");
+	expect("stat of a process", fd >= 0 && read(fd, path, sizeof(path)) > 10);
+	expect("environ of a process", nsopen_procfile((uint32_t)getppid(), "environ") == -EPERM);
+	expect("mem of a process", nsopen_procfile((uint32_t)getppid(), "mem") == -EPERM);
+	expect("a way out", nsopen_procfile((uint32_t)getppid(), "../../etc/shadow") == -EPERM);
+	return wrong;
+}
+
+static void test_asks(void **state)
+{
+	const struct parser p = { .output = NULL };
+	int fd = open(in_top("perf-7.map"), O_WRONLY | O_CREAT, 0644);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "1 2 a\n", 6), 6);
+	close(fd);
+	well(&p, asks);
+}
+
+static int writes(void *unused)
+{
+	struct outfile *o = outfile_open(in_top("out"));
+
+	(void)unused;
+	expect("its output", o != NULL);
+	if (!o)
+		return 1;
+	fputs("whole\n", outfile_stream(o));
+	expect("closed", !outfile_close(o));
+	o = outfile_open(in_top("out"));
+	fputs("given up\n", outfile_stream(o));
+	outfile_abort(o);
+	expect("another file", !outfile_open(in_top("other")));
+	expect("another folder", outfile_folder(top) < 0);
+	return wrong;
+}
+
+static void test_writes(void **state)
+{
+	char out[600];
+	struct parser p = { .output = out };
+
+	(void)state;
+	snprintf(out, sizeof(out), "%s/out", top);
+	well(&p, writes);
+	assert_string_equal(read_all(in_top("out")), "whole\n");
+	assert_int_equal(access(in_top("other"), F_OK), -1);
+}
+
+static int splits(void *unused)
+{
+	static const char *const bad[] = { "f/a", "f/.a.folded", "f/../a.folded", "f/b/a.folded", "a.folded", "f/" };
+	struct outfile *o;
+
+	(void)unused;
+	expect("folder", !outfile_folder(in_top("f")));
+	o = outfile_open(in_top("f/a.folded"));
+	expect("file", o && !outfile_close(o));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		expect(bad[i], !outfile_open(in_top(bad[i])));
+	return wrong;
+}
+
+static void test_splits(void **state)
+{
+	char out[600];
+	struct parser p = { .output = out, .folder = true, .suffix = ".folded" };
+
+	(void)state;
+	snprintf(out, sizeof(out), "%s/f", top);
+	well(&p, splits);
+	assert_int_equal(access(in_top("f/a.folded"), F_OK), 0);
+	assert_int_equal(access(in_top("a.folded"), F_OK), -1);
+}
+
+/* ---- ends ---- */
+
+static int exits(void *unused)
+{
+	(void)unused;
+	return 7;
+}
+
+static int is_interrupted(void *unused)
+{
+	(void)unused;
+	raise(SIGTERM);
+	return 0;
+}
+
+static int dies(void *unused)
+{
+	(void)unused;
+	raise(SIGSEGV);
+	return 0;
+}
+
+/* Does the first time, with half an output. */
+static int dies_of_a_file(void *unused)
+{
+	struct outfile *o = outfile_open(in_top("out"));
+
+	(void)unused;
+	if (!o)
+		return 2;
+	if (!parser_avoids(4711)) {
+		parser_working_on(4711, "/lib/bad\x1b.so");
+		fputs("half", outfile_stream(o));
+		fflush(outfile_stream(o));
+		raise(SIGSEGV);
+	}
+	fputs("without it", outfile_stream(o));
+	return outfile_close(o) ? 3 : 0;
+}
+
+static int dies_late(void *unused)
+{
+	(void)unused;
+	parser_working_on(4711, "/lib/bad.so");
+	parser_output_begins();
+	raise(SIGSEGV);
+	return 0;
+}
+
+static void test_ends(void **state)
+{
+	char out[600];
+	struct parser p = { .output = out };
+	int status;
+
+	(void)state;
+	snprintf(out, sizeof(out), "%s/out", top);
+	status = in_parser(&p, exits);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	status = in_parser(&p, is_interrupted);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	status = in_parser(&p, dies);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_non_null(strstr(read_all(in_top("messages")), "was ended by signal 11"));
+	status = in_parser(&p, dies_late);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+	assert_int_equal(in_parser(&p, dies_of_a_file), 0);
+	assert_non_null(strstr(read_all(in_top("messages")), "reading '/lib/bad?.so' ended the process"));
+	assert_string_equal(read_all(out), "without it");
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chmod(top, 0755), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[600];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf '%s'", top);
+	return system(command) ? -1 : 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tries), cmocka_unit_test(test_asks), cmocka_unit_test(test_writes),
+		cmocka_unit_test(test_splits), cmocka_unit_test(test_ends),
+	};
+
+	log_init("test");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	puts("1..0 # SKIP sanitizers make calls of their own");
+	return 0;
+#endif
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
