@@ -205,6 +205,16 @@ fuzz: deps-fuzz	## look for inputs that crash a parser, FUZZ_SECS=60 for each ha
 	+$(build_fuzz)
 	$(Q)BUILD="$(abspath $(B))" tests/fuzz/run $(FUZZ)
 
+.PHONY: faults
+faults: deps-check	## kill, stop, starve and damage the recorder and its files in hundreds of ways, perf beside it (root; 15 min)
+	+$(build_targets)
+	$(Q)FAULTS=all TEST_TIMEOUT=3600 tests/run -v --build $(B) tests/container/faults.sh
+
+.PHONY: soak
+soak: deps-check	## record a host on which containers come and go, for SOAK_SECS=1800: memory, descriptors, threads (root)
+	+$(build_targets)
+	$(Q)SOAK_SECS=$(or $(SOAK_SECS),1800) TEST_TIMEOUT=$(shell echo $$((2 * $(or $(SOAK_SECS),1800) + 900))) tests/run -v --build $(B) tests/container/soak.sh
+
 .PHONY: check-runtimes
 check-runtimes: deps-runtimes	## containers of docker, podman, containerd, lxc and systemd-nspawn; installs them (root)
 	+$(build_targets)
@@ -340,7 +350,7 @@ help:	## this list
 	@echo "  PREFIX, DESTDIR where to install (now: $(PREFIX))"
 	@echo "  CC, CFLAGS, LDFLAGS  as usual; WERROR=1 makes warnings errors; V=1 shows commands"
 	@echo "  TESTS='-v -k PATTERN'  options of tests/run for 'make check'; BENCH=... of tests/bench/run; KERNELS=... of tests/kernels/run"
-	@echo "  FUZZ_SECS=60 FUZZ='NAME...'  for each harness of 'make fuzz', and only these"
+	@echo "  FUZZ_SECS=60 FUZZ='NAME...'  for each harness of 'make fuzz', and only these; SOAK_SECS=1800 for 'make soak'"
 	@echo "  PERF=FILE PERF2=FILE   perf for tests and bench, and a second one for the bench: contrib/perf-of-root makes them"
 	@echo "  LTO=           compile nothing again when linking: builds in two thirds of the time, decodes a twentieth slower"
 	@echo "  NODEPS=1       go on without missing packages; 'contrib/install-deps check --print' names them"

@@ -24,6 +24,7 @@ TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b sp
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitedges jitdump odd odd-fp dive \
 	births renames nested units crowd storm flood brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
+TARGETS += $(call with,$(TCC),$(T)/faulty.so)
 TARGETS += $(call with,xz,$(T)/spin-mini)
 # steps-COMPILER-OPTIONS: code of all kinds, to be single-stepped.
 STEPS := $(call with,$(TCC),$(addprefix $(T)/steps-gcc-,O0 O1 O2 O3 fp lto bare))
@@ -163,7 +164,7 @@ $(T)/uselib: tests/targets/uselib.c $(T)/libspin.so
 	$(Q)$(TCC) $(TFLAGS) -o $@ $< -L$(T) -lspin
 $(T)/oldkernel.so $(T)/attrs.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
-$(T)/slowopen.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
+$(T)/slowopen.so $(T)/faulty.so: $(T)/%.so: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE -fPIC -shared)
 $(T)/refuse: tests/targets/refuse.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
