@@ -235,6 +235,13 @@ bool proc_facts_started_after(uint64_t ticks, uint64_t time)
 	return time && clock_ticks_ns(ticks) - asleep > (int64_t)time;
 }
 
+bool proc_facts_is_other(int procfd, uint64_t ticks, uint64_t time)
+{
+	struct proc_facts f = { 0 };
+
+	return read_stat(&f, procfd) && f.running && f.start_ticks != ticks && !proc_facts_started_after(f.start_ticks, time);
+}
+
 int64_t proc_facts_wall(uint64_t time)
 {
 	return clock_ns(CLOCK_REALTIME) - ((int64_t)clock_mono_ns() - (int64_t)time);

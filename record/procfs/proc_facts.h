@@ -72,6 +72,11 @@ bool proc_facts_started_at(int procfd, uint64_t ticks);
 bool proc_facts_forked(int procfd);
 /* Did a process with start time @ticks begin after @time (ns of CLOCK_MONOTONIC)? */
 bool proc_facts_started_after(uint64_t ticks, uint64_t time);
+/*
+ * Does the running process behind @procfd differ from the one that began at @ticks, and had it begun
+ * by @time of a sample (ns)?
+ */
+bool proc_facts_is_other(int procfd, uint64_t ticks, uint64_t time);
 /* Wall clock of the start of a process, in ns. */
 int64_t proc_facts_start_wall(uint64_t ticks);
 /* Wall clock at @time, ns of CLOCK_MONOTONIC. */

@@ -358,7 +358,8 @@ bool proc_pin_all(struct proc *p);
 int proc_acquire(struct proc *p, uint64_t time);
 /*
  * Records were lost since @p->lost_seen. Does @p, at @time of a sample of it, run a program of
- * which the exec record was lost? Then true, and its comm. What is not certain yet is checked again
+ * which the exec record was lost? Or has its pid a new process, whose fork was lost as well? Then
+ * true, and its comm. What is not certain yet is checked again
  * later.
  */
 bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN]);

@@ -141,10 +141,20 @@ static bool other_image(struct proc *p, int procfd)
 	return other;
 }
 
+/* The pid belongs to another process. What is known of the old one's place does not hold for it. */
+static void forget_who(struct proc *p)
+{
+	p->ppid = 0;
+	p->mnt_ns = p->pid_ns = p->user_ns = 0;
+	p->cgroup = 0;
+	p->fork_time = 0;
+	p->own = false;
+}
+
 bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 {
 	const struct proctab *pt = p->pt;
-	bool other, same_process;
+	bool other, same_process, replaced;
 	int procfd;
 
 	if (p->kthread || p->dead || !pt->side.lost_since || (p->lost_time && time - p->lost_time < REFRESH_NS))
@@ -154,15 +164,18 @@ bool proc_lost_exec(struct proc *p, uint64_t time, char comm[COMM_LEN])
 	if (procfd < 0)
 		return false;
 	same_process = !p->facts || proc_facts_started_at(procfd, p->facts->start_ticks);
-	other = other_image(p, procfd);
+	replaced = !same_process && proc_facts_is_other(procfd, p->facts->start_ticks, time);
+	other = replaced || other_image(p, procfd);
 	proc_facts_comm(procfd, comm);
 	close(procfd);
 	/*
 	 * The exec may be later than the sample: then its record is still to come, or was lost only
 	 * then.
 	 */
-	if (!same_process || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))
+	if ((!same_process && !replaced) || pt->side.lost_since(pt->side.exec_ctx, time) || pt->side.exec_since(pt->side.exec_ctx, p->pid, time))
 		return false;
 	p->lost_seen = pt->side.lost;
+	if (replaced)
+		forget_who(p);
 	return other;
 }

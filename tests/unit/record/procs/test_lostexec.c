@@ -160,11 +160,50 @@ static void test_known(void **state)
 		assert_false(got.mmap[i].nproc == 2 && strstr(got.mmap[i].path, "lostexec"));
 }
 
+/* The end of a process was lost, and the fork of another one with its pid. */
+static void test_replaced(void **state)
+{
+	struct child c = start(becomes_sleep, NULL);
+	const uint32_t pid = (uint32_t)c.pid;
+	const uint64_t t = now();
+	uint64_t start_ticks;
+	uint32_t serial;
+	struct proc *p;
+
+	(void)state;
+	look_ahead();
+	p = proctab_sampled(pt, pid, pid, t);
+	assert_true(p->known);
+	serial = p->serial;
+	start_ticks = p->facts->start_ticks;
+	/* As if what we know were of a process that began a second earlier. */
+	p->facts->start_ticks -= (uint64_t)sysconf(_SC_CLK_TCK);
+	p->mnt_ns = 4711;
+	p->ppid = 4712;
+	p = proctab_sampled(pt, pid, pid, t + 1000000000);
+	assert_int_equal(p->serial, serial);
+	proctab_lost(pt);
+	/* A sample from before the new one began is of the old one. */
+	p = proctab_sampled(pt, pid, pid, 1);
+	assert_int_equal(p->serial, serial);
+	p = proctab_sampled(pt, pid, pid, t + 2000000000);
+	assert_int_not_equal(p->serial, serial);
+	assert_true(p->known);
+	assert_int_equal(p->facts->start_ticks, start_ticks);
+	assert_int_equal(p->ppid, getpid());
+	assert_int_equal(p->mnt_ns, 0);
+	stop_child(&c);
+	read_back();
+	assert_int_equal(got.nproc, 2);
+	assert_int_equal(got.ntcomm, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_forked),
 		T(test_known),
+		T(test_replaced),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
