@@ -7,8 +7,16 @@
 . "$(dirname "$0")/lib.sh"
 need_cmd python3
 ctr_need
-later ctr_end
 cd "$T" || exit 1
+touch pids
+# They are no children of this shell, and may take a moment to end.
+names_end() {
+	read -rd '' -a PIDS <pids
+	kill -KILL "${PIDS[@]}"
+	wait_for '[ -z "$(find "$CTR_V2/$CTR_CGROOT" -name cgroup.procs -exec cat {} +)" ]' 30
+	ctr_end
+}
+later names_end
 
 # A cgroup for each name that can be one, with a process that does nothing, and some that compute.
 python3 - "$TOP/tests/tools" "$CTR_V2/$CTR_CGROOT" "$T" "$TARGETS/spin" <<'PY' || { fail "containers are made"; done_testing; }
@@ -16,14 +24,14 @@ import json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])
 import names
 root, out, spin = os.fsencode(sys.argv[2]), sys.argv[3], sys.argv[4]
-pids, made = [], {}
+made = {}
 
 def start(cgroup, *command):
     path = os.path.join(root, cgroup)
     os.makedirs(path, exist_ok=True)
     p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    print(p.pid, file=open(os.path.join(out, 'pids'), 'a'))
     open(os.path.join(path, b'cgroup.procs'), 'w').write(str(p.pid))
-    pids.append(p.pid)
     return p.pid
 
 for i, name in enumerate(names.SHORT):
@@ -42,9 +50,7 @@ for i, name in enumerate(names.SHORT[::8]):
         json.dump({'ID': cid, 'Name': '/' + name.decode(), 'Config': {'Image': name.decode()}, 'State': {'Running': True, 'Pid': pid}},
                   open(os.path.join(folder, 'config.v2.json'), 'w'))
 json.dump(list(made), open(os.path.join(out, 'made'), 'w'))
-print(*pids, file=open(os.path.join(out, 'pids'), 'w'))
 PY
-read -ra PIDS <pids
 "$NSPROF" ps --interval 0.05 --runtime-root "$T/docker" >text 2>text.err
 "$NSPROF" ps --json --interval 0.05 --runtime-root "$T/docker" >json 2>json.err
 for kind in containers pods cgroups; do
