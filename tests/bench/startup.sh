@@ -3,7 +3,7 @@
 # by CLOCK_MONOTONIC, the second from the recording itself. At 4,000 Hz on all CPUs the first sample
 # comes within 0.25 ms after sampling is switched on; -p records a busy process. The method is the
 # same for both tools, and neither is traced. "All": wall time of a recording of "sleep 0.05", which
-# includes the end.
+# includes the end. The sandbox: CPU time of ten runs on nearly nothing, with it and without.
 
 # stamped COMMAND...: prints CLOCK_MONOTONIC in ns and becomes COMMAND.
 stamped() {
@@ -21,6 +21,36 @@ first_sample() { # TOOL FILE: ns; nothing without a sample
 	*) perf_script "$1" "$2" -G --ns -F time | tr -d ' :' | LC_ALL=C sort -g |
 		awk 'NR == 1 { split($1, t, "."); printf "%d%s\n", t[1], t[2] }' ;;
 	esac
+}
+
+# ten COMMAND...: CPU time of one run, in ms.
+ten() {
+	local i
+	{ time for ((i = 0; i < 10; i++)); do "$@" >/dev/null 2>&1; done; } 2>"$WORK/time"
+	awk '{ print ($2 + $3) * 100 }' "$WORK/time"
+}
+
+sandbox_costs() {
+	local t n o
+	"$NSPROF" record -q -e cpu-clock -o "$WORK/sandbox.data" -- true
+	for ((RUN = 1; RUN <= RUNS; RUN++)); do
+		for TOOL in $(rotate $RUN sandbox none); do
+			local opts=()
+			[ "$TOOL" = sandbox ] || opts=(--no-sandbox)
+			ROW=record
+			put cpu_ms "$(ten "$NSPROF-record" -q -e cpu-clock "${opts[@]}" -o "$WORK/sandbox2.data" -- true)"
+			ROW=symbolize
+			put cpu_ms "$(ten "$NSPROF-symbolize" -q --no-cache "${opts[@]}" "$WORK/sandbox.data")"
+		done
+	done
+	echo
+	echo "What the sandbox costs: milliseconds of CPU time of a run on nearly nothing; asked are 3 more."
+	echo
+	md_head command "ms: sandbox" "--no-sandbox" "difference <= 3 ms"
+	for ROW in record symbolize; do
+		n=$(med $ROW sandbox cpu_ms) o=$(med $ROW none cpu_ms)
+		md "$ROW" "$(num %.1f "$n")" "$(num %.1f "$o")" "$(verdict "$(awk -v a="$n" -v b="$o" 'BEGIN { printf "%.1f", a - b }')" 3)"
+	done
 }
 
 table_startup() {
@@ -68,4 +98,5 @@ table_startup() {
 				"$(num %.2f "$(ratio "$(med "$ROW" nsprof wall)" "$(med "$ROW" $t wall)")")"
 		done
 	done
+	sandbox_costs
 }
