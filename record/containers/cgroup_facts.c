@@ -23,6 +23,8 @@
 /* Processes may end all the time. This interval between readings is enough for a cgroup. */
 #define EXIT_PAUSE_NS 20000000ull
 #define WATCHED_AT_ONCE 4
+/* Cgroups known to be new. Further ones count from their first reading on. */
+#define BORN_MAX 65536
 
 /*
  * A runtime writes its state for a new cgroup before it executes the container's program. So the
@@ -411,7 +413,8 @@ struct facts_used cgroup_facts_used(const struct cgroup_facts *cf)
 
 void cgroup_facts_born(struct cgroup_facts *cf, uint64_t id)
 {
-	u64map_put(&cf->born, id, NULL);
+	if (cf->born.n < BORN_MAX)
+		u64map_put(&cf->born, id, NULL);
 }
 
 void cgroup_facts_exit(struct cgroup_facts *cf, const char *path)

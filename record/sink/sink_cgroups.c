@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/util.h"
 #include "base/xalloc.h"
 
 /* What is known of a cgroup by its id. */
@@ -59,19 +60,50 @@ void sink_cgroups_filter_again(struct sink_cgroups *sc)
 	}
 }
 
+static struct known_cgroup *enter(struct sink_cgroups *sc, uint64_t id, const char *path)
+{
+	struct known_cgroup *cg = xcalloc(1, sizeof(*cg) + strlen(path) + 1);
+
+	memcpy(cg->path, path, strlen(path));
+	cg->outside = is_outside(sc, path);
+	cg->segment = sc->segment - 1;
+	*u64map_put(&sc->known, id, NULL) = (uintptr_t)cg;
+	return cg;
+}
+
 /*
  * @path "": its name is not available. The target's cgroups were looked up, so one that has no name
  * any more is not in the target.
  */
 static struct known_cgroup *add(struct sink_cgroups *sc, uint64_t id, const char *path)
 {
-	struct known_cgroup *cg = xcalloc(1, sizeof(*cg) + strlen(path) + 1);
+	struct known_cgroup *cg = enter(sc, id, path);
 
-	memcpy(cg->path, path, strlen(path));
-	cg->outside = is_outside(sc, path);
-	*u64map_put(&sc->known, id, NULL) = (uintptr_t)cg;
 	met(sc, id, cg);
 	return cg;
+}
+
+/* Forgets @id if nothing came from it since it was made; it can be looked up while it exists. */
+static void forget_unmet(struct sink_cgroups *sc, uint64_t id)
+{
+	const uint64_t *slot = u64map_get(&sc->known, id);
+	struct known_cgroup *cg = slot ? (struct known_cgroup *)(uintptr_t)*slot : NULL;
+
+	if (!cg || cg->sampled || cg->segment == sc->segment || (sc->filter && !cg->outside))
+		return;
+	u64map_del(&sc->known, id);
+	free(cg);
+}
+
+/* A tenant can make cgroups without end. They are written when a sample needs them. */
+static void enter_made(struct sink_cgroups *sc, uint64_t id, const char *path)
+{
+	uint64_t *oldest = &sc->made[sc->nmade++ % ARRAY_SIZE(sc->made)];
+
+	if (*oldest)
+		forget_unmet(sc, *oldest);
+	*oldest = id;
+	enter(sc, id, path);
 }
 
 void sink_cgroups_add(struct sink_cgroups *sc, uint64_t id, const char *path)
@@ -82,7 +114,8 @@ void sink_cgroups_add(struct sink_cgroups *sc, uint64_t id, const char *path)
 
 void sink_cgroups_made(struct sink_cgroups *sc, uint64_t id, const char *path)
 {
-	sink_cgroups_add(sc, id, path);
+	if (!u64map_get(&sc->known, id))
+		enter_made(sc, id, path);
 	if (sc->on_made)
 		sc->on_made(sc->on_made_ctx, path);
 	if (sc->facts)

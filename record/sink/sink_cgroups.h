@@ -25,6 +25,8 @@ struct sink_cgroups {
 	void *on_made_ctx;
 	uint32_t segment;
 	struct u64map known;		/* id to owned struct known_cgroup * */
+	uint64_t made[4096];		/* ids of the latest that were created */
+	size_t nmade;			/* all of them */
 };
 
 /* Release with sink_cgroups_fini(). */
