@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -71,12 +72,45 @@ void pins_drop(struct pins *ps, struct pin *p)
 	nsopen_close(p->fd);
 	p->fd = -1;
 	ps->n--;
+	ps->nowners -= !--ps->held[p->owner];
+}
+
+static size_t held_by(const struct pins *ps, uint32_t owner)
+{
+	return owner < ps->nheld ? ps->held[owner] : 0;
+}
+
+/* What to close for a new pin of @owner. */
+static struct pin *victim(const struct pins *ps, uint32_t owner)
+{
+	struct pin *p = ps->lru.prev;
+
+	if (held_by(ps, owner) * MAX(ps->nowners, (size_t)1) < ps->budget) {
+		for (uint32_t i = 0; i < ps->nheld; i++)
+			if (ps->held[i] > held_by(ps, owner))
+				owner = i;
+	}
+	while (p != &ps->lru && p->owner != owner)
+		p = p->prev;
+	return p != &ps->lru ? p : ps->lru.prev;
+}
+
+static void count_held(struct pins *ps, uint32_t owner)
+{
+	if (owner >= ps->nheld) {
+		const size_t n = 2 * (size_t)owner + 8;
+
+		ps->held = xrealloc(ps->held, n * sizeof(*ps->held));
+		memset(ps->held + ps->nheld, 0, (n - ps->nheld) * sizeof(*ps->held));
+		ps->nheld = n;
+	}
+	ps->nowners += !ps->held[owner]++;
 }
 
 void pins_hold(struct pins *ps, struct pin *p, int fd)
 {
 	while (ps->n >= ps->budget) {
-		struct pin *oldest = ps->lru.prev;
+		struct pin *oldest = victim(ps, p->owner);
 
 		ps->on_evict(ps->ctx, oldest);
 		pins_drop(ps, oldest);
@@ -85,6 +119,7 @@ void pins_hold(struct pins *ps, struct pin *p, int fd)
 	p->fd = fd;
 	link_newest(ps, p);
 	ps->n++;
+	count_held(ps, p->owner);
 }
 
 void pins_touch(struct pins *ps, struct pin *p)
@@ -99,6 +134,9 @@ void pins_fini(struct pins *ps)
 {
 	while (ps->n)
 		pins_drop(ps, ps->lru.prev);
+	free(ps->held);
+	ps->held = NULL;
+	ps->nheld = 0;
 }
 
 struct rootpin *rootpin_get(struct rootpin *r)

@@ -1,7 +1,7 @@
 /*
  * Files held open while they can still be reached: binaries, perf maps, the roots of processes and
- * their /tmp. Bounded: when the budget is used up, the one not needed for the longest time is
- * closed, after a call for its owner.
+ * their /tmp. Bounded: when the budget is used up, the one of a tenant not needed for the longest
+ * time is closed, after a call.
  */
 #ifndef NSPROF_PINS_H
 #define NSPROF_PINS_H
@@ -24,6 +24,7 @@ enum pin_kind {
 struct pin {
 	int fd;
 	uint8_t kind;		/* enum pin_kind */
+	uint32_t owner;		/* of the budget: index of the tenant + 1; 0 = nobody's */
 	void *obj;		/* the owner */
 	struct pin *prev, *next;	/* newest first; NULL when not held */
 };
@@ -34,6 +35,8 @@ struct pins {
 	struct pin lru;		/* list head */
 	size_t n, budget;	/* fds */
 	uint64_t evicted;
+	size_t *held;		/* owned; by owner: fds */
+	size_t nheld, nowners;	/* room in it; owners with fds */
 	struct rootpin *roots;	/* list of all, owned through their references */
 	/* Called before a pin is closed to make room. Must not pin anything itself. */
 	void (*on_evict)(void *ctx, struct pin *p);
@@ -49,7 +52,10 @@ void pins_init(struct pins *ps, void (*on_evict)(void *ctx, struct pin *p), void
 void pins_fini(struct pins *ps);
 
 void pin_init(struct pin *p, enum pin_kind kind, void *obj);
-/* Hands @fd over to @p, which holds none. May evict others. */
+/*
+ * Hands @fd over to @p, which holds none. May evict others: those of the same owner if it has its
+ * share, otherwise those of the owner with most.
+ */
 void pins_hold(struct pins *ps, struct pin *p, int fd);
 void pins_touch(struct pins *ps, struct pin *p);	/* needed again; no effect if not held */
 void pins_drop(struct pins *ps, struct pin *p);		/* closes; no effect if not held */

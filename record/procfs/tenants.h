@@ -36,6 +36,7 @@ struct tenant {
 	bool by_user;		/* only the processes of @uid there */
 	uint32_t uid;
 	uint64_t held[TENANT_HOLDS];
+	uint32_t dead;		/* processes that have ended and are still kept */
 	struct tenant_rate bytes;	/* of side-band in the recording */
 	struct tenant_rate paths;	/* bytes of paths that were new */
 	struct tenant_rate ns;		/* of the drain's time in /proc and in files */

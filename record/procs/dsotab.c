@@ -536,6 +536,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 		nsopen_close(fd);
 		return;
 	}
+	d->pin.owner = u->tenant ? u->tenant->index + 1 : 0;
 	pins_hold(dt->pins, &d->pin, fd);
 	d->held_size = (uint64_t)st->st_size;
 	d->held_mtime_ns = mtime_ns(st);

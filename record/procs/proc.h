@@ -176,11 +176,18 @@ void proc_free(struct proc *p);
 /* Its samples are over, or were at @time: frees it later, unless it lives on (proc_revive()). */
 void proc_die(struct proc *p, uint64_t time);
 void proc_revive(struct proc *p);
+/* Where it counts when it is dead. */
+struct tenant *proc_dead_account(const struct proc *p);
 
 /* ---- proc_tenant.c ---- */
 
 /* The tenant of @p; NULL if there are no budgets (detached). */
 struct tenant *proc_tenant(struct proc *p);
+/* pin.owner of files that only @p needs. */
+static inline uint32_t proc_pin_owner(const struct proc *p)
+{
+	return p->tenant ? p->tenant->index + 1 : 0;
+}
 /* It is in @cgroup now, as user @uid. */
 void proc_in_tenant(struct proc *p, const char *cgroup, uint32_t uid);
 /* @p was forked from @parent. */

@@ -129,6 +129,7 @@ static void pin_map(struct proc *p, int procfd)
 	if (fd < 0 && procfd >= 0)
 		fd = open_held_map(f, procfd, &why);
 	if (fd >= 0) {
+		f->map.owner = proc_pin_owner(p);
 		pins_hold(&p->pt->files.pins, &f->map, fd);
 		rivals_met(p->pt, f);
 	} else if (why) {
@@ -253,6 +254,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 		nsopen_close(fd);
 		return;
 	}
+	room->owner = proc_pin_owner(p);
 	pins_hold(&pt->files.pins, room, fd);
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)

@@ -19,7 +19,7 @@ uint64_t proc_own_mnt_ns(const struct proc *p)
 
 struct map_user proc_map_user(const struct proc *p)
 {
-	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns };
+	struct map_user u = { .pid = p->pid, .mnt_ns = p->mnt_ns, .tenant = p->tenant };
 
 	/* A child that was gone before we looked ran where its parent does, unless it moved. */
 	const struct proc_facts *f = p->facts ? p->facts : p->anc;

@@ -38,11 +38,17 @@ struct proc *proctab_know(struct proctab *pt, uint32_t pid)
 	return p;
 }
 
+struct tenant *proc_dead_account(const struct proc *p)
+{
+	return p->tenant ? p->tenant : p->pt->tenants.v[0];
+}
+
 void proc_revive(struct proc *p)
 {
 	if (!p->dead)
 		return;
 	p->dead = false;
+	proc_dead_account(p)->dead--;
 	p->dead_prev->dead_next = p->dead_next;
 	p->dead_next->dead_prev = p->dead_prev;
 	p->pt->ndead--;
@@ -54,6 +60,7 @@ void proc_die(struct proc *p, uint64_t time)
 
 	proc_revive(p);
 	p->dead = true;
+	proc_dead_account(p)->dead++;
 	p->dead_time = time;
 	p->dead_next = &pt->dead;
 	p->dead_prev = pt->dead.dead_prev;

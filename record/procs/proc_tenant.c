@@ -37,7 +37,11 @@ static void move_to(struct proc *p, struct tenant *t)
 		return;
 	tenants_give(ts, p->tenant, HOLD_MAPS, p->held_maps);
 	tenants_add(ts, t, HOLD_MAPS, p->held_maps);
+	if (p->dead)
+		proc_dead_account(p)->dead--;
 	p->tenant = t;
+	if (p->dead)
+		proc_dead_account(p)->dead++;
 }
 
 void proc_in_tenant(struct proc *p, const char *cgroup, uint32_t uid)

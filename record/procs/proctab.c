@@ -20,7 +20,7 @@
  * and the rings are drained one after the other.
  */
 #define DEAD_NS 5000000000ull
-#define DEAD_MAX 4096
+#define DEAD_MAX 4096	/* of one tenant */
 
 struct proctab *proctab_new(struct rec_writer *w)
 {
@@ -373,11 +373,24 @@ static void bury_dead(struct proctab *pt, uint64_t time)
 {
 	struct proc *p;
 
-	while ((p = pt->dead.dead_next) != &pt->dead &&
-	       (pt->ndead > DEAD_MAX || p->dead_time + DEAD_NS < time)) {
+	while ((p = pt->dead.dead_next) != &pt->dead && p->dead_time + DEAD_NS < time) {
 		capture_jit(p);
 		proc_free(p);
 	}
+}
+
+/* If the tenant of @p, which is dead, has too many like it, frees the oldest of them. */
+static void bury_oldest(struct proc *p)
+{
+	const struct tenant *t = proc_dead_account(p);
+	struct proc *q = p->pt->dead.dead_next;
+
+	if (t->dead <= DEAD_MAX)
+		return;
+	while (proc_dead_account(q) != t)
+		q = q->dead_next;
+	capture_jit(q);
+	proc_free(q);
 }
 
 /*
@@ -421,6 +434,7 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 		p->facts->over_time = ev->time;
 	/* Now, while the files it wrote last are still there. */
 	capture_jit(p);
+	bury_oldest(p);
 }
 
 uint64_t proctab_barred(const struct proctab *pt, const char **comm)

@@ -210,9 +210,32 @@ static void test_written(void **state)
 	assert_string_equal(got.tcomm_text[got.ntcomm - 1], "still");
 }
 
+/* Processes that have just ended stay for a while, however many of another tenant end. */
+static void test_ended(void **state)
+{
+	const uint64_t time = now();
+
+	(void)state;
+	program(GONE, EVIL, "/evil");
+	program(GONE + 1, GOOD, "/good");
+	exit_of(GONE + 1, GONE + 1, time);
+	for (uint32_t i = 2; i < 10000; i++) {
+		fork_of(GONE + i, GONE);
+		exit_of(GONE + i, GONE + i, time);
+	}
+	assert_non_null(proctab_find(pt, GONE + 1));
+	assert_null(proctab_find(pt, GONE + 2));
+	assert_non_null(proctab_find(pt, GONE + 9999));
+	assert_in_range(pt->ndead, 4097, 4098);
+	proctab_let_go(pt, time + 6000000000);
+	assert_int_equal(pt->ndead, 0);
+	assert_null(proctab_find(pt, GONE + 1));
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { T(test_paths), T(test_paths_gone), T(test_binaries), T(test_mappings), T(test_written) };
+	const struct CMUnitTest tests[] = { T(test_paths), T(test_paths_gone), T(test_binaries), T(test_mappings), T(test_written),
+					     T(test_ended) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
