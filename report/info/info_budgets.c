@@ -65,8 +65,8 @@ void info_budgets_json(const struct info_budgets *ib, const struct ctr_table *ct
 		const char *key = budget_text_key(b->kind);
 
 		json_begin_object(j, NULL);
-		json_str(j, "cgroup", b->cgroup);
-		json_str(j, "container", container_of(ctrs, b));
+		json_name(j, "cgroup", b->cgroup);
+		json_name(j, "container", container_of(ctrs, b));
 		if (b->by_user)
 			json_u64(j, "uid", b->uid);
 		json_str(j, "what", key ? key : "unknown");
