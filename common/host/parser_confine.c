@@ -68,6 +68,10 @@ void parser_confine(pid_t parent)
 {
 	int user, caps, paths, calls;
 
+	if (SANDBOX_SANITIZED) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		return;
+	}
 	/* Reads /etc/localtime. */
 	tzset();
 	limit_memory();

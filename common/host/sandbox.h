@@ -14,6 +14,16 @@
 
 #include "base/strbuf.h"
 
+/*
+ * A sanitizer's runtime makes calls of its own, reads /proc, and its leak check at the end traces us:
+ * nothing is given up then.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANDBOX_SANITIZED true
+#else
+#define SANDBOX_SANITIZED false
+#endif
+
 /* ---- capabilities (sandbox_caps.c) ---- */
 
 /* Bits of sets of capabilities: include/uapi/linux/capability.h, unchanging numbers. */

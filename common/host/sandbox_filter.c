@@ -109,20 +109,13 @@ static int make(scmp_filter_ctx ctx, const struct sandbox_calls *lists, size_t n
 	return err ? err : seccomp_load(ctx);
 }
 
-/* A sanitizer's runtime makes calls of its own, and the leak check at the end starts a process. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-static const bool sanitized = true;
-#else
-static const bool sanitized;
-#endif
-
 int sandbox_filter(const struct sandbox_calls *lists, size_t nlists)
 {
 	const struct sigaction sa = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO | SA_RESTART };
 	scmp_filter_ctx ctx;
 	int err;
 
-	if (sanitized)
+	if (SANDBOX_SANITIZED)
 		return -EOPNOTSUPP;
 	if (sigaction(SIGSYS, &sa, NULL))
 		return -errno;

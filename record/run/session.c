@@ -180,7 +180,7 @@ static int prepare(struct session *s)
 		return err;
 	opener_take_priority((int)o->realtime);
 	s->stopper.quiet = log_verbosity() < 0;
-	s->stopper.confined = !o->no_sandbox;
+	s->stopper.confined = !o->no_sandbox && !SANDBOX_SANITIZED;
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
@@ -366,9 +366,10 @@ static int make_writer(struct session *s)
 	};
 	struct writer_start ws = { s, NULL, 0 };
 
-	if (!s->o->no_sandbox)
+	if (!s->o->no_sandbox && !SANDBOX_SANITIZED)
 		return confined_writer(s, &confine);
-	pr_warn("--no-sandbox: the recorder keeps all of its rights");
+	if (s->o->no_sandbox)
+		pr_warn("--no-sandbox: the recorder keeps all of its rights");
 	start_writer(&ws);
 	return s->w ? take_place(s) : ws.err;
 }

@@ -6,6 +6,7 @@
 need_root
 need_cmd setpriv jq
 cd "$T" || exit 1
+! grep -qa __asan_init "$BUILD/bin/nsprof-record" || skip_all "with a sanitizer nothing is given up"
 
 # field NAME PID/TID: as a number, from /proc.
 field() { awk -v n="$1:" '$1 == n { print $2 }' "/proc/$2/status" 2>/dev/null; }

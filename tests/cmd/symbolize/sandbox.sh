@@ -7,6 +7,7 @@
 need_cmd jq
 need_target spin
 cd "$T" || exit 1
+! grep -qa __asan_init "$BUILD/bin/nsprof-record" || skip_all "with a sanitizer nothing is given up"
 
 field() { awk -v n="$1:" '$1 == n { print $2 }' "/proc/$2/status" 2>/dev/null; }
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$BUILD/tests/targets/spin" --cpu 0.5 >/dev/null || skip_all "nothing can be recorded here"
