@@ -1,6 +1,7 @@
 #include "host/opener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -354,6 +355,12 @@ static int run_through(const struct fileop *op, struct fileop_result *r)
 	return err;
 }
 
+static bool gives_file(enum fileop_kind kind)
+{
+	return kind == FILEOP_FILE || kind == FILEOP_FIRST || kind == FILEOP_HELD || kind == FILEOP_MAPPING ||
+	       kind == FILEOP_MAPPING_AT;
+}
+
 int opener_run(const struct fileop *op, struct fileop_result *r)
 {
 	uint64_t wait, key, begun;
@@ -377,8 +384,8 @@ int opener_run(const struct fileop *op, struct fileop_result *r)
 	got = err ? err : await(o, wait, fds, &n);
 	/* -EMFILE: it has answered, but we had no room for the descriptors. */
 	if (got >= (ssize_t)sizeof(o->in.head) || got == -EMFILE) {
-		opener_loss_answered(key);
 		err = got < 0 ? -EMFILE : take_answer(o, (size_t)got, fds, n, r);
+		opener_loss_answered(key, !err && gives_file(op->kind) && !(fcntl(r->fd, F_GETFL) & O_PATH));
 		give_back(o);
 		return err;
 	}

@@ -17,6 +17,8 @@
 
 /* Remembered misses. More than that many only cost their time. */
 #define MISSES_MAX 4096
+/* Then they are learned again. */
+#define LOCAL_MAX 65536
 /* From 1 s on; four times as long after each try. */
 #define FIRST_PAUSE SECOND
 #define PAUSES 4
@@ -24,7 +26,7 @@
 #define HUNG_MAX 8
 
 const struct opener_patience opener_hurried = {
-	.each_ns = 100 * MS, .least_ns = 3 * MS, .burst_ns = 250 * MS, .tenant_burst_ns = 100 * MS,
+	.each_ns = 80 * MS, .least_ns = 10 * MS, .burst_ns = 160 * MS, .tenant_burst_ns = 80 * MS,
 	.percent = 15, .tenant_percent = 5,
 };
 
@@ -40,7 +42,7 @@ struct bucket {
 };
 
 struct miss {
-	struct opener_miss m;	/* what: owned */
+	struct opener_miss m;	/* who, what: owned */
 	uint64_t until;		/* ns: not asked again before that */
 	int sock;		/* of the opener that hangs; owned; -1 = none */
 	struct tenant *of;	/* borrowed */
@@ -56,21 +58,37 @@ static struct {
 	pthread_mutex_t lock;	/* for the members below */
 	atomic_bool any;	/* there was a miss; without lock */
 	struct u64map misses;	/* key to struct miss *, owned */
+	struct u64map local;	/* set of keys that gave local files */
 	struct u64map tenants;	/* to struct tenant *, owned */
 	struct bucket all[2];	/* of hurried threads, and of others */
 	uint64_t more;		/* that found no room */
 	uint64_t last_until;	/* ns, of opener_last_chance(); 0 = not yet */
 } loss = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local struct opener_subject subject;
+#define WHO_MAX 256
+
+static _Thread_local struct {
+	uint64_t tenant, object;
+	const char *what;	/* borrowed; NULL = the operation's */
+	char who[WHO_MAX];
+} subject;
 static _Thread_local const struct opener_patience *patience = &patient;
 
-struct opener_subject opener_for(const struct opener_subject *s)
+void opener_for(uint64_t tenant, const char *who)
 {
-	const struct opener_subject was = subject;
+	const size_t len = strlen(who);
 
-	subject = s ? *s : (struct opener_subject){ 0 };
-	return was;
+	/* The end of a path tells more than its beginning. */
+	if (len >= WHO_MAX)
+		who += len - WHO_MAX + 1;
+	subject.tenant = tenant;
+	memcpy(subject.who, who, MIN(len + 1, (size_t)WHO_MAX));
+}
+
+void opener_about(uint64_t object, const char *what)
+{
+	subject.object = object;
+	subject.what = what;
 }
 
 void opener_be(const struct opener_patience *p)
@@ -195,8 +213,11 @@ static bool has_most(const struct tenant *t)
 }
 
 /* As allowed(), after what is remembered of @m, which may be NULL. */
-static uint64_t wait_for(struct miss *m, uint64_t now)
+static uint64_t wait_for(struct miss *m, uint64_t key, uint64_t now)
 {
+	/* However much others of its tenant have lost. */
+	if (u64map_get(&loss.local, key))
+		return patience->each_ns;
 	if (m && hangs(m))
 		return 0;
 	if (m && !m->answered && now < m->until && !loss.last_until)
@@ -208,23 +229,26 @@ uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
 {
 	uint64_t ns;
 
-	*key = 0;
+	*key = key_of(op);
 	if (!atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return patience->each_ns;
 	pthread_mutex_lock(&loss.lock);
-	*key = key_of(op);
-	ns = wait_for(find(*key), clock_mono_ns());
+	ns = wait_for(find(*key), *key, clock_mono_ns());
 	pthread_mutex_unlock(&loss.lock);
 	return ns;
 }
 
-void opener_loss_answered(uint64_t key)
+void opener_loss_answered(uint64_t key, bool local)
 {
 	struct miss *m;
 
-	if (!key)
+	if (!local && !atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&loss.lock);
+	if (local && loss.local.n >= LOCAL_MAX)
+		u64map_clear(&loss.local);
+	if (local)
+		u64map_put(&loss.local, key, NULL);
 	m = find(key);
 	if (m)
 		m->answered = true;
@@ -235,7 +259,7 @@ static struct miss *add(const struct fileop *op, uint64_t key)
 {
 	struct miss *m = xcalloc(1, sizeof(*m));
 
-	m->m.tenant = subject.tenant;
+	m->m.who = xstrdup(subject.who);
 	m->m.what = xstrdup(what_of(op));
 	m->of = of_tenant();
 	m->sock = -1;
@@ -249,8 +273,8 @@ void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, int so
 	struct miss *m;
 
 	pthread_mutex_lock(&loss.lock);
-	key = key ? key : key_of(op);
 	atomic_store(&loss.any, true);
+	u64map_del(&loss.local, key);
 	allowed(now);
 	of_all()->left -= (int64_t)ns;
 	of_tenant()->b.left -= (int64_t)ns;
@@ -280,11 +304,11 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 	pthread_mutex_lock(&loss.lock);
 	n = loss.more;
 	while (u64map_next(&loss.misses, &it, &key, &val)) {
-		const struct miss *m = (const struct miss *)(uintptr_t)val;
+		struct miss *m = (struct miss *)(uintptr_t)val;
 
 		if (m->answered)
 			continue;
-		n++;
+		m->m.hangs = hangs(m);
 		fn(ctx, &m->m);
 	}
 	pthread_mutex_unlock(&loss.lock);

@@ -9,6 +9,7 @@
 #include "capture/capture_code.h"
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
+#include "host/opener_loss.h"
 #include "jit/perfmap_line.h"
 #include "jitdump.h"
 
@@ -136,7 +137,11 @@ void capture_job_run(struct capture_job *job)
 {
 	if (job->err)
 		return;
+	if (job->tenant)
+		opener_for(job->tenant, "");
+	opener_about(hash_combine(job->kind, job->id), job->name);
 	make_all_readable(job);
+	opener_about(0, NULL);
 	if (job->err)
 		return;
 	switch (job->kind) {

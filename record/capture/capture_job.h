@@ -41,6 +41,7 @@ struct capture_job {
 	bool served;			/* the rows already exist */
 	const void *image;		/* borrowed forever: our own vdso */
 	size_t image_size;		/* bytes */
+	uint64_t tenant;		/* its mount namespace; 0 = unknown */
 	struct leaf_counts leafs;	/* samples for which to capture code; empty: no code */
 	uint64_t code_max;		/* maximum bytes of code */
 	struct code_budget *budget;	/* borrowed, used only when finishing; NULL = none */

@@ -3,15 +3,18 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "addr.h"
 #include "base/signals.h"
+#include "base/hash.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "code/x86_insn.h"
 #include "event.h"
+#include "host/nsopen.h"
+#include "host/opener_loss.h"
 
 #define PLACES_MAX 4096u	/* open requests, and answers */
 #define INSNS_MAX 24		/* from the address to the end of the prologue or epilogue */
@@ -129,16 +132,16 @@ static struct jit_place shift(struct places *p)
 /* Reads what is available: the next page may not be. */
 static int look(const struct jit_place *place)
 {
-	const uint64_t left = MAP_PAGE - place->addr % MAP_PAGE;
-	const size_t here = MIN(left, CODE_BYTES);
 	uint8_t code[CODE_BYTES];
-	const struct iovec to = { code, sizeof(code) };
-	struct iovec from[] = {
-		{ (void *)(uintptr_t)place->addr, here },
-		{ (void *)(uintptr_t)(place->addr + here), CODE_BYTES - here },
-	};
-	ssize_t got = process_vm_readv((pid_t)place->pid, &to, 1, from, from[1].iov_len ? 2 : 1, 0);
+	const int procfd = nsopen_process(place->pid);
+	ssize_t got;
 
+	if (procfd < 0)
+		return -1;
+	opener_for(place->pid, "");
+	opener_about(hash_u64(place->pid), "the memory of a process");
+	got = nsopen_memory(procfd, place->addr, code, sizeof(code));
+	close(procfd);
 	return got > 0 ? jit_return_off(code, (size_t)got, place->addr) : -1;
 }
 

@@ -19,6 +19,7 @@
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
+#include "host/opener_loss.h"
 #include "host/procfs.h"
 #include "procs/dsotab.h"
 
@@ -457,8 +458,7 @@ static int open_below_root(struct dsotab *dt, const struct map_user *u, const st
 	return fd;
 }
 
-int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
-		struct stat *st)
+static int open_mapped(struct dsotab *dt, const struct map_user *u, const struct map_entry *e, struct stat *st)
 {
 	int exact = u->pid ? check_inode(e, nsopen_mapping(u->pid, e->start, e->end, st), st) : -ESRCH;
 	int fd = exact;
@@ -468,6 +468,18 @@ int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_en
 	/* Costs more than a path, and is not needed unless the file was removed. */
 	if (fd < 0 && exact == -ENOENT)
 		fd = check_inode(e, nsopen_mapping_at(u->pid, e->start, st), st);
+	return fd;
+}
+
+int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
+		struct stat *st)
+{
+	int fd;
+
+	/* All files of a device answer, or none. */
+	opener_about(hash_combine(e->dev_major, e->dev_minor), intern_str(dt->paths, e->path));
+	fd = open_mapped(dt, u, e, st);
+	opener_about(0, NULL);
 	return fd;
 }
 

@@ -166,6 +166,11 @@ static inline const struct proc_facts *proc_who(const struct proc *p)
 
 /* ---- proc_table.c ---- */
 
+/* What this thread opens from now on is for @p: what does not answer counts against its cgroup. */
+void proc_on_behalf(const struct proc *p);
+/* The same for a process with facts @f, of which nothing else is known yet. */
+void proc_facts_on_behalf(const struct proc_facts *f);
+
 /* The process with that pid; NULL if it is not known. */
 struct proc *proctab_find(const struct proctab *pt, uint32_t pid);
 /* The same, but adds a process that is not known. */

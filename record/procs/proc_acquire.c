@@ -60,6 +60,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
+	proc_facts_on_behalf(f);
 	if (!p->ppid)
 		p->ppid = f->ppid;
 	if (proc_is_forked(p) && !f->forked) {

@@ -72,6 +72,7 @@ static int reach_dso(const struct proctab *pt, const struct dso *d, struct captu
 		return -errno;
 	job->rootfd = d->root ? dup_fd(d->root->root.fd) : -1;
 	job->path = d->path ? xstrdup(d->path) : NULL;
+	job->tenant = d->ev.mnt_ns;
 	return 0;
 }
 
@@ -295,6 +296,7 @@ void capture_jit(struct proc *p)
 {
 	bool got = false;
 
+	proc_on_behalf(p);
 	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->cap.nkept))
 		return;
 	if (jitdump_there(p->facts ? p->facts : p->anc))

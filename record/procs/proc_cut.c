@@ -90,6 +90,7 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 	struct map_user u = { .pid = p->dead ? 0 : p->pid, .mnt_ns = p->mnt_ns };
 	uint32_t i;
 
+	proc_on_behalf(p);
 	if (p->facts) {
 		u.root = p->facts->rootpin;
 		u.mnt_ns = p->facts->mnt_ns ? p->facts->mnt_ns : u.mnt_ns;

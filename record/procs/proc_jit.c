@@ -284,7 +284,7 @@ static void add_dump(struct capture_job *job, const struct proc_facts *f, const 
 	struct stat st;
 	int fd;
 
-	if (pin->fd < 0 || job->ndumps == CAPTURE_DUMPS_MAX || fstat(pin->fd, &st))
+	if (pin->fd < 0 || job->ndumps == CAPTURE_DUMPS_MAX || nsopen_stat(pin->fd, &st))
 		return;
 	/* A jitdump mapped at the fork is the child's, too. */
 	for (size_t i = 0; i < job->ndumps; i++) {

@@ -180,6 +180,7 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 		tenant_left_out(p->tenant, BUDGET_MAPS, 1);
 		return;
 	}
+	proc_on_behalf(p);
 	switch (look_moved(p, e, time, &now)) {
 	case MOVED_WHOLE:
 		return;

@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "host/nsopen.h"
+#include "host/opener_loss.h"
 #include "host/procfs.h"
 #include "procs/proc.h"
 
@@ -72,7 +74,9 @@ int proc_read_lines(struct proc *p, int procfd, struct mapset **maps)
 	int ret = 0;
 	char *text;
 
+	opener_about(hash_u64(p->pid), "the mappings of a process");
 	text = nsopen_text(procfd, "maps", MAPS_TEXT_MAX, NULL, &ret);
+	opener_about(0, NULL);
 	if (!text)
 		return ret;
 	ret = procfs_maps(text, read_line, &r);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "host/opener_loss.h"
 #include "procs/proc.h"
 
 struct proc *proctab_find(const struct proctab *pt, uint32_t pid)
@@ -84,4 +85,19 @@ void proc_free(struct proc *p)
 	u64map_fini(&p->jit);
 	u64map_fini(&p->returns);
 	free(p);
+}
+
+void proc_facts_on_behalf(const struct proc_facts *f)
+{
+	opener_for(hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup);
+}
+
+void proc_on_behalf(const struct proc *p)
+{
+	const struct proc_facts *f = proc_who(p) ? proc_who(p) : p->anc;
+
+	if (f && f->cgroup[0])
+		proc_facts_on_behalf(f);
+	else
+		opener_for(p->mnt_ns ? p->mnt_ns : p->pid, "");
 }

@@ -130,7 +130,10 @@ int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time)
 {
 	bool had = proctab_find(pt, pid);
 	struct proc *p = proctab_know(pt, pid);
-	int ret = proc_acquire(p, time);
+	int ret;
+
+	proc_on_behalf(p);
+	ret = proc_acquire(p, time);
 
 	rivals_seek_met(pt);
 	if (!ret)
@@ -493,6 +496,7 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	struct proc *p = proctab_know(pt, pid);
 	struct thread *t;
 
+	proc_on_behalf(p);
 	if (p->dead)
 		sampled_dead(p, tid, time);
 	p->last_time = time;

@@ -38,6 +38,7 @@
 #include "run/spool.h"
 #include "run/stopper.h"
 #include "run/summary.h"
+#include "run/unanswered.h"
 #include "sink/drain.h"
 #include "sink/execs.h"
 #include "sink/ledger.h"
@@ -537,6 +538,7 @@ static int finish(struct session *s, struct loop *l)
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
 	budget_summary_print(s->pt, s->facts);
+	unanswered_tell();
 	return err < 0 ? err : tell_ran(s, stopped);
 }
 
