@@ -14,12 +14,12 @@ LEAKS=$BUILD/tests/tools/leaks
 KINDS=(stack thread bp tilted chain narrow exec fork)
 jobs=() all=0
 
-# victims MS KIND...: begin, and write their secrets to the file "secrets".
+# victims KIND...: begin, and write their secrets to the file "secrets". They end with the recorder.
 victims() {
-	local ms=$1 k
+	local k
 	: >secrets
-	for k in "${@:2}"; do
-		"$TARGETS/secrets" "$T/secrets" "$ms" "$k" &
+	for k; do
+		"$TARGETS/secrets" "$T/secrets" 60000 "$k" &
 		jobs+=($!)
 	done
 }
@@ -34,7 +34,8 @@ begin() {
 end() {
 	wait "$recorder"
 	is "$1: status" $? 0
-	wait "${jobs[@]}"
+	kill "${jobs[@]}"
+	wait "${jobs[@]}" 2>"$T/ended"
 	jobs=()
 	read -r _ planted _ found _ samples _ stacks _ withheld < <("$LEAKS" secrets "$1" | tail -n 1)
 	all=$((all + planted))
@@ -49,7 +50,7 @@ of_victims() {
 }
 
 # ---- wherever they are ----
-victims 900 "${KINDS[@]}"
+victims "${KINDS[@]}"
 begin quiet 0.8 "$NSPROF" record
 end quiet
 is "none in stacks and registers" "$found" 0
@@ -57,14 +58,14 @@ check "there are stacks" test "$stacks" -ge 20
 of_victims quiet
 like "whole ones" "$(<of)" '^secrets-[0-9]+;.*;main(;frame){50};(with_bp|with_chain|work) '
 
-victims 900 chain bp thread
+victims chain bp thread
 begin chains 0.8 "$NSPROF" record --call-graph fp
 end chains
 is "none in chains of frame pointers" "$found" 0
 of_victims chains
 like "where one was is an address without a mapping" "$(<of)" ';\[no mapping\];with_chain'
 
-victims 600 "${KINDS[@]}"
+victims "${KINDS[@]}"
 begin full 0.5 "$NSPROF" record --stacks=full
 end full
 check "the search finds them in whole stacks" test "$found" -ge 1000
@@ -72,21 +73,27 @@ like "of which the recorder warns" "$(head -n 1 full.err)" 'warning: --stacks=fu
 all=0
 
 # ---- while records are lost ----
+# The flood is another user's, so that it uses up no budget of the victims.
+may_nobody=0 FLOOD=("$TARGETS/mapflood")
+if for_nobody "$TARGETS/mapflood"; then
+	may_nobody=1 FLOOD=("${NOBODY[@]}" "$PUBLIC/mapflood")
+fi
 # flood NAME COMMAND...: beside a flood, and the recorder stands still for a moment.
 flood() {
-	local i
-	mkdir -p "$T/deep"
-	victims 2000 "${KINDS[@]}" fork fork
+	local i floods=()
+	mkdir -p -m 777 "$T/deep"
+	victims "${KINDS[@]}" fork fork
 	begin "$1" 1.8 "${@:2}"
 	for i in 1 2; do
-		"$TARGETS/mapflood" "$T/deep" 2 >"flooded.$i" &
-		jobs+=($!)
+		"${FLOOD[@]}" "$T/deep" 2 >"flooded.$i" &
+		floods+=($!)
 	done
 	wait_for "[ -s '$1' ]" 5
 	kill -STOP "$recorder"
 	sleep 0.3
 	kill -CONT "$recorder"
 	end "$1"
+	wait "${floods[@]}"
 	"$NSPROF" info --json "$1" | jq .ledger >ledger
 	lost=$(jq .lost_sideband ledger)
 	if [ "$lost" != 0 ]; then
@@ -99,13 +106,9 @@ flood() {
 }
 
 flood root "$NSPROF" record -m 8M
+check "root: most stacks are kept ($withheld of $samples are not)" test $((4 * withheld)) -le "$samples"
 of_victims root
-n=$(grep -F '[broken_stack]' of | awk '{ n += $NF } END { print n + 0 }')
-if [ "$nof" -ge 40 ]; then
-	check "root: the victims' stacks are kept ($n of $nof are not whole)" test $((2 * n)) -le "$nof"
-else
-	skip "root: the victims' stacks are kept" "the machine is too busy: only $nof samples of them"
-fi
+echo "# root: $nof samples of the victims, $(grep -F '[broken_stack]' of | awk '{ n += $NF } END { print n + 0 }') of them not whole"
 
 # An old kernel has one hidepid for all of a pid namespace's mounts.
 may=perfmon
@@ -113,8 +116,9 @@ hide() {
 	unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc && exec "$@"' - \
 		setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all,+$may --inh-caps=-all,+$may --ambient-caps=-all,+$may "$@"
 }
-for_nobody || skip_all "CAP_PERFMON only: $no_nobody"
-if [ "$(printf '%s\n' 5.8 "$(uname -r)" | sort -V | head -n 1)" != 5.8 ] || ! hide true 2>"$T/err"; then
+if [ $may_nobody = 0 ]; then
+	skip "CAP_PERFMON only" "$no_nobody"
+elif [ "$(printf '%s\n' 5.8 "$(uname -r)" | sort -V | head -n 1)" != 5.8 ] || ! hide true 2>"$T/err"; then
 	skip "CAP_PERFMON only" "this kernel or setpriv does not know it, or /proc cannot be mounted: $(head -n 1 "$T/err")"
 else
 	is "the victims are hidden" "$(hide ls -d /proc/$$ 2>/dev/null)" ""
