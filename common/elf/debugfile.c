@@ -87,8 +87,15 @@ static int try_path(int rootfd, const char *path, struct wanted *w)
 {
 	int held = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL), fd;
 
-	if (held < 0)
+	if (held < 0) {
+		if (held == -EINVAL)
+			w->why = "debug file is not a regular file";
+		else if (held == -EFBIG)
+			w->why = "debug file is over 4 GiB";
+		else if (held == -EACCES || held == -EPERM)
+			w->why = "no permission to read the debug file";
 		return -ENOENT;
+	}
 	fd = nsopen_copy(held, COPY_MAX);
 	nsopen_close(held);
 	if (fd < 0) {

@@ -23,6 +23,13 @@ struct perfmap_line {
 #define PERFMAP_SHARED "# shared"
 
 /*
+ * Begins the only line of a captured map if there was a map or jitdump that the recorder did not
+ * use. The reason follows: printable ASCII, at most PERFMAP_REFUSED_MAX bytes.
+ */
+#define PERFMAP_REFUSED "# refused: "
+#define PERFMAP_REFUSED_MAX 200u
+
+/*
  * Parses @p, @len bytes without the newline. False if it is not such a line. Code of size 0, such
  * as a stub of unknown size, is taken as one byte.
  */

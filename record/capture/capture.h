@@ -35,13 +35,6 @@ struct span {
 };
 
 /*
- * The lines of perf map @fd that cover any of @addrs (sorted runtime addresses). Reads at most 256
- * MiB. 0, or negative errno. If several lines cover an address, only the last one is kept, since it
- * is the valid one.
- */
-int capture_perf_map(int fd, const uint64_t *addrs, size_t n, struct strbuf *out);
-
-/*
  * The lines of /proc/kallsyms for @addrs (sorted): each covering symbol and the next one, so that
  * the ranges end where they should. -EPERM if the kernel hides addresses (all 0).
  */

@@ -12,7 +12,7 @@
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "capture/capture_syms.h"
-#include "capture/pcset.h"
+#include "base/pcset.h"
 #include "cfi/cfi.h"
 #include "code/made_rows.h"
 #include "elf/debugfile.h"

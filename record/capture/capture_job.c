@@ -11,10 +11,13 @@
 #include "host/nsopen.h"
 #include "host/opener_loss.h"
 #include "jit/perfmap_line.h"
+#include "jit/perfmap_slice.h"
 #include "jitdump.h"
 
 /* Largest file that is copied, bytes. */
 #define COPY_MAX (256u << 20)
+/* For perfmap_slice(): what the long names of one process may have in a recording. */
+#define MAP_NAMES_MAX ((size_t)1 << 20)
 
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
 		      const char *name, uint64_t *addrs, size_t n)
@@ -28,18 +31,18 @@ void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t 
 /*
  * Reads the pinned file, which is known to be the process's own; otherwise the file with its name.
  */
-static int run_map(struct capture_job *job, size_t i)
+static int run_map(struct capture_job *job, size_t i, size_t *room)
 {
 	const size_t before = job->rows.len;
 	int ret = -ENOENT;
 
 	if (job->map[i].pinned >= 0)
-		ret = capture_perf_map(job->map[i].pinned, job->addrs, job->n, &job->rows);
+		ret = perfmap_slice(job->map[i].pinned, job->addrs, job->n, room, &job->rows);
 	if (job->rows.len > before)
 		return 0;
 	if (job->map[i].named < 0)
 		return ret;
-	return capture_perf_map(job->map[i].named, job->addrs, job->n, &job->rows);
+	return perfmap_slice(job->map[i].named, job->addrs, job->n, room, &job->rows);
 }
 
 /*
@@ -48,12 +51,13 @@ static int run_map(struct capture_job *job, size_t i)
  */
 static int run_maps(struct capture_job *job)
 {
+	size_t room = MAP_NAMES_MAX;
 	int ret = -ENOENT;
 
 	if (job->shared)
 		strbuf_add(&job->rows, PERFMAP_SHARED "\n", sizeof(PERFMAP_SHARED));
 	for (size_t i = 0; i < job->nmaps; i++) {
-		int got = run_map(job, i);
+		int got = run_map(job, i, &room);
 
 		if (!got || ret)
 			ret = got;
@@ -166,6 +170,14 @@ void capture_job_run(struct capture_job *job)
 		job->err = capture_ksyms(job->addrs, job->n, &job->rows);
 		break;
 	}
+}
+
+bool capture_job_refused(const struct capture_job *job, struct strbuf *out)
+{
+	if (!job->err || !job->why || (job->kind != CAPTURE_PERF_MAP && job->kind != CAPTURE_JITDUMP))
+		return false;
+	strbuf_addf(out, PERFMAP_REFUSED "its %s is not used: %s\n", job->kind == CAPTURE_JITDUMP ? "jitdump" : "perf map", job->why);
+	return true;
 }
 
 static void close_fd(int fd)

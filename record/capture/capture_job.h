@@ -64,6 +64,11 @@ struct capture_job {
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
 		      const char *name, uint64_t *addrs, size_t n);
 void capture_job_run(struct capture_job *job);
+/*
+ * Appends the captured perf map that says why the process's map or jitdump was not used although
+ * there is one (PERFMAP_REFUSED). False: there is none, or it was used.
+ */
+bool capture_job_refused(const struct capture_job *job, struct strbuf *out);
 void capture_job_fini(struct capture_job *job);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "capture/capture.h"
-#include "capture/pcset.h"
+#include "base/pcset.h"
 #include "host/nsopen.h"
 
 /* Limit for the kept text: if a kernel's symbols are unsorted, all of it is kept. */

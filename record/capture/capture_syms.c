@@ -13,7 +13,7 @@
 
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "capture/pcset.h"
+#include "base/pcset.h"
 #include "code/made_rows.h"
 
 /*

@@ -170,6 +170,25 @@ static int write_code(struct proctab *pt, struct rec_out *out, const struct capt
 	return write_capture(pt, out, &cap);
 }
 
+/*
+ * There was a perf map or jitdump, and it was not used: readers say why, instead of that there was
+ * none.
+ */
+static int write_refused(struct proctab *pt, struct rec_out *out, const struct capture_job *job)
+{
+	struct strbuf note = STRBUF_INIT;
+	struct capture cap = { .kind = CAPTURE_PERF_MAP, .id = job->id };
+	int ret;
+
+	if (!capture_job_refused(job, &note))
+		return 0;
+	cap.data = note.s;
+	cap.size = note.len;
+	ret = write_capture(pt, out, &cap);
+	strbuf_fini(&note);
+	return ret == -EFBIG ? 0 : ret;
+}
+
 int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *job)
 {
 	static const char *const from[] = {
@@ -191,6 +210,7 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 		pt->cap.failed++;
 		pr_verbose("no rows captured from %s '%s': %s", from[job->kind], job->name,
 			   job->why ? job->why : strerror(-job->err));
+		ret = write_refused(pt, out, job);
 	} else if (cap.size) {
 		pt->cap.written++;
 		pt->cap.served += job->served;

@@ -175,7 +175,7 @@ static size_t choose(const struct session *s, size_t **which)
 static void tell_no_code(const struct annotate_func *f)
 {
 	const struct module *m = f->mod;
-	const char *why = m->why_not[MODULE_PROCESS] ? m->why_not[MODULE_PROCESS] : m->why;
+	const char *why = m->why_not[MODULE_PROCESS].text ? m->why_not[MODULE_PROCESS].text : m->why;
 
 	pr_err("cannot show '%s' in '%s' (%" PRIu64 " sample%s): the binary is not available (%s), and the recording does not contain "
 	       "its code; annotate while the process runs, or put the same binary at that path on this host", f->name, m->dso.path,

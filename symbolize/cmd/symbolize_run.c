@@ -147,6 +147,8 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 		.kallsyms = o->kallsyms,
 		.progress = !o->quiet && isatty(STDERR_FILENO),
 		.offsets = o->verbose > 0,
+		.tree = o->kind == FORMAT_FOLDED || o->kind == FORMAT_SCRIPT ? &p->col.tree : NULL,
+		.each = o->kind == FORMAT_SCRIPT,
 	};
 	struct naming nm;
 	int err;

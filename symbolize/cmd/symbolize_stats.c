@@ -200,8 +200,8 @@ static void print_module(const char *where, const struct module *m)
 	if (m->source > MODULE_NONE && m->source < MODULE_SOURCE_MAX)
 		fprintf(stderr, "    taken from: %s\n", sources[m->source]);
 	for (size_t i = MODULE_PROCESS; i < MODULE_SOURCE_MAX; i++) {
-		if (m->why_not[i] && i != (size_t)m->source)
-			fprintf(stderr, "    %s: %s\n", sources[i], m->why_not[i]);
+		if (m->why_not[i].text && i != (size_t)m->source)
+			fprintf(stderr, "    %s: %s\n", sources[i], m->why_not[i].text);
 	}
 	if (m->files.why)
 		fprintf(stderr, "    %s: %s\n", sources[MODULE_NONE], m->files.why);

@@ -74,6 +74,7 @@ static void take_debug(struct debug_files *d, int fd)
 	close(fd);
 	if (!ef) {
 		d->why = "debug file is not a readable ELF file";
+		d->refused = true;
 		return;
 	}
 	if (d->debug && !has_info(ef)) {
@@ -106,8 +107,10 @@ static void look_in(struct debug_files *d, const struct debug_binary *of, int ro
 			fd = debugfile_find(rootfd, of->path, ef, &why);
 		if (fd >= 0)
 			take_debug(d, fd);
-		else if (!d->debug && (why || !d->why))
+		else if (!d->debug && (why || !d->why)) {
 			d->why = why ? why : "no separate debug file found";
+			d->refused = why;
+		}
 	}
 	ef = wants_alt(d, of);
 	if (!ef)

@@ -27,6 +27,7 @@ struct debug_files {
 	struct elf_file *alt;	/* file into which dwz(1) moved debug info; NULL if none */
 	struct elf_file *dwp;	/* package of split debug info; NULL if none */
 	bool dwp_tried, have_root;
+	bool refused;		/* there is one, and @why says why it is not used */
 	int rootfd;		/* with have_root: O_PATH, root of the binary; owned */
 	const char *why;	/* why there is no @debug; static, NULL if none was needed */
 };

@@ -1,6 +1,7 @@
 /* JIT code by process image (jitsource.h). */
 #include "modules/jitsource.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,7 @@
 struct jitsource {
 	struct u64map by_serial; /* -> struct jitcode *, owned */
 	struct u64map returns;	/* by serial, too -> struct jit_returns *, owned */
+	struct u64map refused;	/* hash of pid and start time -> the pointer of a static text */
 	struct jitcode **live;	/* owned */
 	size_t nlive, live_cap;
 	uint32_t next_id;
@@ -57,6 +59,7 @@ void jitsource_free(struct jitsource *js)
 		free((struct jit_returns *)(uintptr_t)val);
 	u64map_fini(&js->by_serial);
 	u64map_fini(&js->returns);
+	u64map_fini(&js->refused);
 	free(js->live);
 	free(js);
 }
@@ -95,6 +98,36 @@ const struct jit_returns *jitsource_returns(const struct jitsource *js, uint32_t
 	return slot ? (const struct jit_returns *)(uintptr_t)*slot : NULL;
 }
 
+/* As the recorder writes it (PERFMAP_REFUSED). */
+static const char *why_refused(int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return "its jitdump is not used: it is not a regular file";
+	case -ENOEXEC:
+		return "its jitdump is not used: it is not a jitdump";
+	case -ENOTSUP:
+		return "its jitdump is not used: it has an unsupported version or byte order";
+	default:
+		return NULL;
+	}
+}
+
+static void note_refused(struct jitsource *js, uint32_t pid, uint64_t start_ticks, int err)
+{
+	const char *why = why_refused(err);
+
+	if (why)
+		*u64map_put(&js->refused, hash_combine(start_ticks, pid), NULL) = (uintptr_t)why;
+}
+
+const char *jitsource_refused(const struct jitsource *js, uint32_t pid, uint64_t start_ticks)
+{
+	const uint64_t *slot = u64map_get(&js->refused, hash_combine(start_ticks, pid));
+
+	return slot ? (const char *)(uintptr_t)*slot : NULL;
+}
+
 const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_t start_ticks,
 				     uint64_t start, uint64_t end)
 {
@@ -111,8 +144,10 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 		close(procfd);
 	}
 	held = nsopen_mapping(pid, start, end, NULL);
-	if (held < 0)
+	if (held < 0) {
+		note_refused(js, pid, start_ticks, held);
 		return NULL;
+	}
 	fd = nsopen_copy(held, COPY_MAX);
 	nsopen_close(held);
 	if (fd < 0) {
@@ -121,6 +156,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	}
 	err = jitdump_slice(fd, NULL, 0, shift, &slice);
 	close(fd);
+	note_refused(js, pid, start_ticks, err);
 	if (err)
 		pr_verbose("cannot read the jitdump of process %u: %s", pid, jitdump_why(err));
 	if (slice.len)

@@ -26,6 +26,12 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 				     uint64_t start, uint64_t end);
 
 /*
+ * Why a file that this process mapped as a jitdump was not used: static; NULL: none was, or it was
+ * used.
+ */
+const char *jitsource_refused(const struct jitsource *js, uint32_t pid, uint64_t start_ticks);
+
+/*
  * Adds the CAPTURE_JIT_RETURNS data of process image @serial: untrusted, copied; the last one
  * counts.
  */

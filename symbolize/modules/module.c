@@ -27,16 +27,16 @@
 #include "support/process_alive.h"
 #include "symbols/symtab.h"
 
-/*
- * A shared library can have thousands of users. One that is alive is enough, and the last ones seen
- * are the likeliest to be.
- */
-#define USERS_MAX 32
+/* One user that is alive is enough, and the last ones seen are the likeliest to be. */
+#define USERS_MAX MODULE_USERS_MAX
 
 /* Larger than any real binary. Guards against sparse files of terabytes. */
 #define BINARY_MAX (16ull << 30)
 /* One whose file system may not answer is copied first. */
 #define COPY_MAX (512ull << 20)
+
+#define ABSENT(s)	((struct module_why){ (s), MODULE_ABSENT })
+#define REFUSED(s)	((struct module_why){ (s), MODULE_REFUSED })
 
 struct module_user {
 	uint32_t pid;
@@ -195,6 +195,15 @@ void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint
 	};
 }
 
+bool module_user(const struct module *m, uint32_t i, uint32_t *pid, uint64_t *start_ticks)
+{
+	if (i >= MIN(m->nusers, USERS_MAX))
+		return false;
+	*pid = m->users[i].pid;
+	*start_ticks = m->users[i].start_ticks;
+	return true;
+}
+
 /*
  * A later capture covers all addresses so far, and replaces an earlier one. False if it is damaged.
  */
@@ -220,7 +229,7 @@ static void take_slices(struct module *m)
 		if (take_captured(m, data, size))
 			break;
 		if (data)
-			m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
+			m->why_not[MODULE_CAPTURED] = REFUSED("captured rows are damaged");
 	}
 	m->slice = NULL;
 }
@@ -248,7 +257,7 @@ void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, 
 	take_slices(m);
 	copy = xmemdup(data, size);
 	if (!take_captured(m, copy, size)) {
-		m->why_not[MODULE_CAPTURED] = "captured rows are damaged";
+		m->why_not[MODULE_CAPTURED] = REFUSED("captured rows are damaged");
 		free(copy);
 		return;
 	}
@@ -367,7 +376,7 @@ static bool layout_equal(struct module *m, const struct elf_file *ef)
  * *@why.
  */
 static struct elf_file *open_proven(struct module *m, int fd, const struct stat *st,
-				    bool by_mapping, const char **why)
+				    bool by_mapping, struct module_why *why)
 {
 	struct elf_file *ef = NULL;
 	char magic[SELFMAG] = "";
@@ -381,18 +390,18 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 		return NULL;
 	}
 	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {
-		*why = "file has another inode, size or time, and no build-id was recorded";
+		*why = REFUSED("file has another inode, size or time, and no build-id was recorded");
 	} else {
 		ef = elf_file_open_fd(fd, &err);
 		m->not_elf |= !ef && !m->dso.build_id_len && pread(fd, magic, sizeof(magic), 0) >= 0 && memcmp(magic, ELFMAG, SELFMAG);
 		if (!ef)
-			*why = m->not_elf ? "file is not an ELF file" : "file is not a readable ELF file";
+			*why = m->not_elf ? REFUSED("file is not an ELF file") : REFUSED("file is not a readable ELF file");
 	}
 	close(fd);
 	if (ef && m->dso.build_id_len && !build_id_equal(m, ef))
-		*why = "file has another build-id";
+		*why = REFUSED("file has another build-id");
 	else if (ef && m->dso.build_id_len && !layout_equal(m, ef))
-		*why = "file has the same build-id, but another layout";
+		*why = REFUSED("file has the same build-id, but another layout");
 	else
 		return ef;
 	elf_file_close(ef);
@@ -416,9 +425,30 @@ static void look_for_debug(struct module *m, int rootfd)
 	debugsource_look(&m->files, &of, rootfd);
 }
 
+/* Does this error of nsopen_file() say that there is something, and that it must not be read? */
+static bool is_refusal(int err)
+{
+	return err == -EINVAL || err == -EFBIG || err == -ELOOP;
+}
+
+/* @gone: the reason if there is no such file. */
+static struct module_why unopened(int err, const char *gone)
+{
+	switch (err) {
+	case -EINVAL:
+		return REFUSED("file is not a regular file");
+	case -EFBIG:
+		return REFUSED("file is larger than any binary");
+	case -ELOOP:
+		return REFUSED("file is a loop of symbolic links");
+	default:
+		return ABSENT(gone);
+	}
+}
+
 static bool try_user(struct module *m, struct module_user *u)
 {
-	const char **why = &m->why_not[MODULE_PROCESS];
+	struct module_why *why = &m->why_not[MODULE_PROCESS];
 	int err = alive_check(u->pid, u->start_ticks), rootfd, fd;
 	struct stat st;
 
@@ -427,7 +457,7 @@ static bool try_user(struct module *m, struct module_user *u)
 	 * pid.
 	 */
 	if (err && !(err == -ENODATA && m->dso.build_id_len)) {
-		*why = alive_why(err);
+		*why = ABSENT(alive_why(err));
 		return false;
 	}
 	rootfd = nsopen_root(u->pid);
@@ -438,10 +468,10 @@ static bool try_user(struct module *m, struct module_user *u)
 		fd = nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
 		if (fd >= 0)
 			m->elf = open_proven(m, fd, &st, false, why);
-		else if (!*why)
-			*why = "file is gone from the process's root";
-	} else if (!m->elf && !*why) {
-		*why = "no permission to read the process's files: run as root";
+		else if (!why->text || is_refusal(fd))
+			*why = unopened(fd, "file is gone from the process's root");
+	} else if (!m->elf && !why->text) {
+		*why = ABSENT("no permission to read the process's files: run as root");
 	}
 	/*
 	 * The mapping may be recorded with the length the kernel reported at first, which is too
@@ -468,29 +498,29 @@ static bool try_processes(struct module *m)
 			continue;
 		u->tried = true;
 		if (try_user(m, u)) {
-			m->why_not[MODULE_PROCESS] = NULL;
+			m->why_not[MODULE_PROCESS] = ABSENT(NULL);
 			return true;
 		}
 	}
 	if (!n)
-		m->why_not[MODULE_PROCESS] = "no process was seen to map it";
+		m->why_not[MODULE_PROCESS] = ABSENT("no process was seen to map it");
 	return false;
 }
 
 static bool try_host(struct module *m, int rootfd)
 {
-	const char **why = &m->why_not[MODULE_HOST];
+	struct module_why *why = &m->why_not[MODULE_HOST];
 	struct stat st;
 	int fd;
 
 	if (!m->dso.build_id_len && !alive_own_mnt_ns(m->dso.mnt_ns)) {
-		*why = "without a build-id, a host file proves nothing for another mount namespace";
+		*why = ABSENT("without a build-id, a host file proves nothing for another mount namespace");
 		return false;
 	}
 	fd = rootfd < 0 ? rootfd : nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
 	if (fd < 0) {
-		*why = fd == -EACCES || fd == -EPERM ? "no permission to read the file on this host" :
-						       "no such file on this host";
+		*why = fd == -EACCES || fd == -EPERM ? ABSENT("no permission to read the file on this host") :
+						       unopened(fd, "no such file on this host");
 		return false;
 	}
 	m->elf = open_proven(m, fd, &st, false, why);
@@ -503,7 +533,7 @@ static bool try_own_vdso(struct module *m)
 	const Elf64_Ehdr *eh = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
 	int err;
 
-	m->why_not[MODULE_HOST] = "another kernel's vdso";
+	m->why_not[MODULE_HOST] = ABSENT("another kernel's vdso");
 	if (!eh || !m->dso.build_id_len)
 		return false;
 	/* The section headers are the last thing in the image. */
@@ -538,10 +568,10 @@ struct elf_file *module_captured(struct module *m)
 	if (m->captured && is_others_slice(m, m->captured)) {
 		elf_file_close(m->captured);
 		m->captured = NULL;
-		m->why_not[MODULE_CAPTURED] = "captured rows have another build-id";
+		m->why_not[MODULE_CAPTURED] = REFUSED("captured rows have another build-id");
 	}
-	if (!m->captured && !m->why_not[MODULE_CAPTURED])
-		m->why_not[MODULE_CAPTURED] = "the recording has no rows for it";
+	if (!m->captured && !m->why_not[MODULE_CAPTURED].text)
+		m->why_not[MODULE_CAPTURED] = ABSENT("the recording has no rows for it");
 	return m->captured;
 }
 
@@ -578,10 +608,10 @@ static void set_source(struct module *m, enum module_source source)
 		return;
 	/* If a file was found and rejected, that reason says more than that another was missing. */
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		const char *why = m->why_not[order[i]];
+		const struct module_why *why = &m->why_not[order[i]];
 
-		if (why && (!m->why || strncmp(why, "file ", 5) == 0))
-			m->why = why;
+		if (why->text && (!m->why || why->want == MODULE_REFUSED))
+			m->why = why->text;
 	}
 }
 

@@ -27,6 +27,17 @@ enum module_source {
 	MODULE_SOURCE_MAX,
 };
 
+/* Why a source gave no bytes. */
+enum module_want {
+	MODULE_ABSENT,		/* there is none, or it cannot be looked at */
+	MODULE_REFUSED,		/* there is one, and it is not the recorded one, or damaged */
+};
+
+struct module_why {
+	const char *text;	/* static; NULL: the source was not needed */
+	enum module_want want;
+};
+
 struct cache;
 struct inline_index;
 struct slice;
@@ -63,11 +74,7 @@ struct module {
 	/* for opening: pids (with start_ticks) that were seen to map it */
 	struct module_user *users;
 	uint32_t nusers;
-	/*
-	 * Why each source gave nothing, by enum module_source; static text, NULL if the source was
-	 * not needed. For --stats.
-	 */
-	const char *why_not[MODULE_SOURCE_MAX];
+	struct module_why why_not[MODULE_SOURCE_MAX];	/* why each source gave nothing */
 };
 
 struct modules;		/* the table of all modules */
@@ -95,6 +102,10 @@ int modules_add(struct modules *ms, const struct ev_dso *dso);
  */
 void modules_add_user(struct module *m, uint32_t pid, uint64_t start_ticks, uint64_t start,
 		      uint64_t end, uint64_t pgoff);
+/* A shared library can have thousands of users; this many of the last ones are kept. */
+#define MODULE_USERS_MAX 32
+/* One of the processes that were seen to map @m: *@pid, and its start time. False: there is no @i. */
+bool module_user(const struct module *m, uint32_t i, uint32_t *pid, uint64_t *start_ticks);
 /* Adds a slice of the binary @dso_id; @data is copied. */
 void modules_add_capture(struct modules *ms, uint32_t dso_id, const void *data, size_t size);
 /* The same for a packed slice. */

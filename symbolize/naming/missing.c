@@ -267,6 +267,9 @@ static void describe_module(struct finder *f, struct missing *gap, const struct 
 	} else if (is_go_lost(m)) {
 		gap->reason = GO_LOST;
 		gap->remedy = GO_LOST_REMEDY;
+	} else if (m->files.refused && !m->files.debug) {
+		gap->reason = m->files.why;
+		gap->remedy = "give the debug file of this very build with --debug-dir or --debuginfod";
 	} else if (m->source == MODULE_CAPTURED && !m->files.debug) {
 		/*
 		 * It may have had other symbols. That is not known any more: the recorder reads no
@@ -286,9 +289,14 @@ static void describe_jit(struct finder *f, struct missing *gap, uint32_t image)
 {
 	const struct image *img = replay_image(f->in->nm->rp, image);
 	const unsigned int runtimes = image_runtimes(img);
+	const uint64_t *refused;
 
 	gap->where = jit_where(img);
-	if (runtimes & JIT_DUMP && !img->exited) {
+	refused = u64map_get(&f->in->nm->refused, image);
+	if (refused && !u64map_get(&f->mapped, image)) {
+		gap->reason = (const char *)(uintptr_t)*refused;
+		gap->remedy = "see JIT CODE in nsprof-symbolize(1)";
+	} else if (runtimes & JIT_DUMP && !img->exited) {
 		/*
 		 * Producers write through a buffer (python -X perf_jit: 4 KiB), which reaches the
 		 * file only when it is full.

@@ -10,6 +10,7 @@
 
 #include "base/cpus.h"
 #include "base/hash.h"
+#include "base/longname.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
@@ -26,6 +27,11 @@
 #define SYMBOLS_MIN	16384	/* addresses that are worth threads if only symbols are needed */
 #define INLINES_MAX	128	/* as in naming */
 #define TICK_NS		100000000
+/*
+ * Bytes of demangled texts beyond LONGNAME_BRIEF, of all names. What comes later is demangled when it
+ * is needed, and the limits of name_accounts.h apply.
+ */
+#define LONG_TEXTS_MAX	((size_t)16 << 20)
 
 struct ask {
 	struct module *mod;
@@ -61,6 +67,7 @@ struct ahead {
 	struct prefetch_symbol *syms;	/* by location */
 	uint8_t *done;		/* by location */
 	atomic_size_t ndone;
+	atomic_size_t long_texts;	/* bytes; LONG_TEXTS_MAX */
 	pthread_mutex_t lock;	/* protects the members below */
 	pthread_cond_t change;
 	struct job *jobs;	/* a stack */
@@ -184,10 +191,18 @@ static void drop_known(struct ahead *ah, struct job *job)
 	job->end = n;
 }
 
-static void demangle_names(struct prefetch_name *names, size_t first, size_t end)
+static void demangle_names(struct ahead *ah, struct prefetch_name *names, size_t first, size_t end)
 {
-	for (size_t i = first; i < end && !interrupt_requested(); i++)
+	for (size_t i = first; i < end && !interrupt_requested(); i++) {
+		size_t len;
+
+		if (atomic_load_explicit(&ah->long_texts, memory_order_relaxed) > LONG_TEXTS_MAX)
+			break;
 		names[i].plain = demangle(names[i].raw);
+		len = strlen(names[i].plain);
+		if (len > LONGNAME_BRIEF)
+			atomic_fetch_add_explicit(&ah->long_texts, len - LONGNAME_BRIEF, memory_order_relaxed);
+	}
 }
 
 /*
@@ -232,7 +247,7 @@ static void find_symbols(struct ahead *ah, const struct job *job)
 		add_job(ah, (struct job){ JOB_DEMANGLE, first, MIN(first + part, list.n), list.names });
 	pthread_cond_broadcast(&ah->change);
 	pthread_mutex_unlock(&ah->lock);
-	demangle_names(list.names, 0, MIN(part, list.n));
+	demangle_names(ah, list.names, 0, MIN(part, list.n));
 }
 
 /*
@@ -311,7 +326,7 @@ static void do_job(struct ahead *ah, struct job job, bool first)
 	const char *names[INLINES_MAX];
 
 	if (job.kind == JOB_DEMANGLE) {
-		demangle_names(job.names, job.first, job.end);
+		demangle_names(ah, job.names, job.first, job.end);
 		return;
 	}
 	if (job.kind == JOB_OPEN)

@@ -32,7 +32,7 @@ struct prefetch_symbol {
 /* A name and the result of demangle(). */
 struct prefetch_name {
 	const char *raw;	/* borrowed from a module's symbols */
-	char *plain;		/* NULL: not demangled yet when stopped */
+	char *plain;		/* NULL: not demangled, as it was stopped or long names were too many */
 };
 
 struct prefetch_found {

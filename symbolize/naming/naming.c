@@ -11,12 +11,15 @@
 #include "base/hash.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "base/longname.h"
 #include "base/strbuf.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
 #include "host/kept.h"
 #include "host/nsopen.h"
 #include "modules/module_symbols.h"
+#include "naming/name_accounts.h"
 #include "naming/name_prefetch.h"
 #include "naming/perfmap_source.h"
 #include "profile/folded_frame.h"
@@ -28,6 +31,9 @@
 #include "symbols/demangle_java.h"
 #include "symbols/kallsyms.h"
 
+/* Bytes of a demangled name of an owner who has no more room for long ones. */
+#define SPENT_TEXT_MAX 4096
+#define FILE_NAME_MAX 1024	/* bytes of a source file's name */
 #define INLINES_MAX 128		/* frames inlined at one address */
 #define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has about 15 MiB */
 
@@ -37,17 +43,20 @@ enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATE
 struct pass {
 	struct naming *nm;
 	struct perfmap_source *perf;
+	struct name_accounts *accounts;
 	struct intern *raw;	/* names as in their sources */
 	struct u64map done; /* raw id << 8 | enum suffix -> name id: each name is demangled once */
 	struct prefetch_found found;
 	struct u64map plain;	/* address of a raw name -> index in @found.names */
 	struct u64map symbols;	/* address of a symbol's name << 1 | joined -> name id */
+	struct u64map brief;	/* name id -> id of the same name, cut to LONGNAME_BRIEF */
 	struct {		/* the last "[module]"; there may be thousands in a row */
 		const struct module *mod;
 		uint32_t id;
 		bool joined;
 	} last;
 	struct strbuf text, clean;
+	struct strbuf cut;	/* a name that is being cut */
 	bool joined; /* of the current location: struct location */
 	bool kernel_tried;
 	const struct kallsyms *kernel;	/* NULL if there are none */
@@ -59,11 +68,30 @@ static const uint8_t kinds[] = {
 	[SUFFIX_INLINE] = PROFILE_INLINED, [SUFFIX_LATER] = PROFILE_USER, [SUFFIX_JIT_LATER] = PROFILE_JIT,
 };
 
+/* @id, or the same name cut if the owner of the location may not show all of it. */
+static uint32_t shown_id(struct pass *p, uint32_t id)
+{
+	const size_t len = intern_len(p->nm->names, id);
+	bool is_new;
+	uint64_t *slot;
+
+	if (len <= LONGNAME_BRIEF || name_accounts_show(p->accounts, len))
+		return id;
+	slot = u64map_put(&p->brief, id, &is_new);
+	if (is_new) {
+		strbuf_reset(&p->cut);
+		longname_add(&p->cut, intern_str(p->nm->names, id), len, LONGNAME_BRIEF);
+		*slot = intern_addn(p->nm->names, p->cut.s, p->cut.len);
+	}
+	return (uint32_t)*slot;
+}
+
 /* @line: as in named_frame. */
 static void add_id(struct pass *p, uint32_t id, enum suffix suffix, uint32_t line)
 {
 	struct naming *nm = p->nm;
 
+	id = shown_id(p, id);
 	if (nm->opts.detail) {
 		XGROW(nm->frames, nm->nids, nm->frames_cap);
 		nm->frames[nm->nids] = (struct named_frame){ .line = line, .kind = kinds[suffix], .joined = p->joined };
@@ -120,12 +148,14 @@ static void make_frame(struct pass *p, const char *name, bool placeholder)
 }
 
 /* Owned. Placeholders are never demangled, though some look mangled. */
-static char *frame_text(const struct naming *nm, const char *raw, enum suffix suffix, bool placeholder)
+static char *frame_text(const struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
-	if (!nm->opts.demangle || placeholder)
+	if (!p->nm->opts.demangle || placeholder)
 		return xstrdup(raw);
 	/* JIT compilers write names in readable form, except Java's. */
-	return suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER ? demangle_java(raw) : demangle(raw);
+	if (suffix == SUFFIX_JIT || suffix == SUFFIX_JIT_LATER)
+		return demangle_java(raw);
+	return demangle_most(raw, name_accounts_spent(p->accounts) ? SPENT_TEXT_MAX : SIZE_MAX);
 }
 
 /* The result of frame_text(), if the prefetch made it; otherwise NULL. Borrowed. */
@@ -138,25 +168,59 @@ static const char *made_text(const struct pass *p, const char *raw, enum suffix 
 	return p->found.names[*i].plain;
 }
 
+/*
+ * @raw as an id in p->raw. A name that no source should have, or for which its owner has no room, is
+ * cut; then *@cut is set, and the result is not cached.
+ */
+static uint32_t raw_id(struct pass *p, const char *raw, bool *cut)
+{
+	const size_t len = strlen(raw);
+	uint32_t id = len > LONGNAME_MAX ? UINT32_MAX : intern_find(p->raw, raw);
+	size_t max = MIN(len, LONGNAME_MAX);
+
+	*cut = false;
+	if (id != UINT32_MAX)
+		return id;
+	if (len > LONGNAME_BRIEF && !name_accounts_keep(p->accounts, max))
+		max = LONGNAME_BRIEF;
+	*cut = max < len;
+	strbuf_reset(&p->cut);
+	longname_add(&p->cut, raw, len, max);
+	return intern_addn(p->raw, p->cut.s ? p->cut.s : "", p->cut.len);
+}
+
+/* Appends what is known of the frame to p->clean, which is then ready to be shown. */
+static uint32_t clean_id(struct pass *p, enum suffix suffix)
+{
+	if (p->clean.len > LONGNAME_BRIEF && !name_accounts_keep(p->accounts, p->clean.len)) {
+		strbuf_reset(&p->cut);
+		longname_add(&p->cut, p->clean.s, p->clean.len, LONGNAME_BRIEF);
+		strbuf_reset(&p->clean);
+		strbuf_add(&p->clean, p->cut.s, p->cut.len);
+	}
+	annotate(p, suffix);
+	return intern_addn(p->nm->names, p->clean.s, p->clean.len);
+}
+
 /* Name id of @raw. */
 static uint32_t frame_id(struct pass *p, const char *raw, enum suffix suffix, bool placeholder)
 {
 	struct naming *nm = p->nm;
-	uint64_t key = (uint64_t)intern_add(p->raw, raw) << 8 | (uint64_t)p->joined << 5 | (uint64_t)placeholder << 4 | suffix;
-	bool is_new;
+	bool is_new, cut;
+	const uint32_t id = raw_id(p, raw, &cut);
+	uint64_t key = (uint64_t)id << 8 | (uint64_t)p->joined << 5 | (uint64_t)placeholder << 4 | suffix;
 	uint64_t *slot = u64map_put(&p->done, key, &is_new);
 
 	if (is_new) {
-		const char *made = nm->opts.normalize ? NULL : made_text(p, raw, suffix, placeholder);
-		char *plain = made ? NULL : frame_text(nm, raw, suffix, placeholder);
+		const char *made = nm->opts.normalize || cut ? NULL : made_text(p, raw, suffix, placeholder);
+		char *plain = made ? NULL : cut ? xstrdup(intern_str(p->raw, id)) : frame_text(p, raw, suffix, placeholder);
 
 		if (nm->opts.normalize)
 			normalize_name(plain);
 		if (!made)
 			made = plain;
 		make_frame(p, made, placeholder);
-		annotate(p, suffix);
-		*slot = intern_addn(nm->names, p->clean.s, p->clean.len);
+		*slot = clean_id(p, suffix);
 		free(plain);
 	}
 	return (uint32_t)*slot;
@@ -182,6 +246,18 @@ static void add_frame(struct pass *p, const char *raw, enum suffix suffix, bool 
 	add_id(p, frame_id(p, raw, suffix, placeholder), suffix, 0);
 }
 
+/* The name of the source file, cut if it is too long. Borrowed until the next name. */
+static const char *file_name(struct pass *p, const struct source_line *at)
+{
+	const size_t len = strlen(at->file);
+
+	if (len <= FILE_NAME_MAX)
+		return at->file;
+	strbuf_reset(&p->cut);
+	longname_add(&p->cut, at->file, len, FILE_NAME_MAX);
+	return p->cut.s;
+}
+
 /* Adds a frame with its source line, if that is known. */
 static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 			 const struct source_line *at)
@@ -196,7 +272,7 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	nm->nlines++;
 	if (nm->opts.detail) {
 		strbuf_reset(&p->clean);
-		escape_name(&p->clean, at->file);
+		escape_name(&p->clean, file_name(p, at));
 		strbuf_addf(&p->clean, ":%" PRIu32, at->line);
 		line = intern_addn(nm->names, p->clean.s, p->clean.len);
 		add_id(p, frame_id(p, raw, suffix, false), suffix, line);
@@ -204,13 +280,12 @@ static void add_frame_at(struct pass *p, const char *raw, enum suffix suffix,
 	}
 	line = frame_id(p, raw, suffix == SUFFIX_JIT ? SUFFIX_JIT_LATER : SUFFIX_LATER, false);
 	strbuf_reset(&p->text);
-	escape_name(&p->text, at->file);
+	escape_name(&p->text, file_name(p, at));
 	strbuf_reset(&p->clean);
 	strbuf_addf(&p->clean, "%s (", intern_str(nm->names, line));
 	folded_add_name(&p->clean, p->text.s);
 	strbuf_addf(&p->clean, ":%" PRIu32 ")", at->line);
-	annotate(p, suffix);
-	add_id(p, intern_addn(nm->names, p->clean.s, p->clean.len), suffix, 0);
+	add_id(p, clean_id(p, suffix), suffix, 0);
 }
 
 /* ---- user code ---- */
@@ -429,6 +504,18 @@ static const char *dso_of(struct pass *p, const struct location *loc)
 	return NULL;
 }
 
+static void note_refused(struct pass *p)
+{
+	for (uint32_t i = 0; i < replay_images(p->nm->rp); i++) {
+		const struct image *img = replay_image(p->nm->rp, i);
+		const char *why = perfmap_source_refused(p->perf, img);
+
+		why = why ? why : replay_jit_refused(p->nm->rp, img);
+		if (why)
+			*u64map_put(&p->nm->refused, i, NULL) = (uintptr_t)why;
+	}
+}
+
 void naming_run(struct naming *nm, const struct naming_opts *opts, const struct replay *rp,
 		const struct locations *ls, const struct intern *texts)
 {
@@ -445,7 +532,8 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 	nm->names = intern_new();
 	nm->nlocs = ls->n;
 	nm->named = xcalloc(ls->n ? ls->n : 1, sizeof(*nm->named));
-	p.perf = perfmap_source_new(rp);
+	p.accounts = name_accounts_new(rp, ls, opts->tree, opts->each);
+	p.perf = perfmap_source_new(rp, ls, p.accounts);
 	prefetch_lookup(ls, &aopts, &p.found);
 	for (i = 0; i < p.found.nnames; i++)
 		*u64map_put(&p.plain, (uintptr_t)p.found.names[i].raw, NULL) = i;
@@ -455,6 +543,7 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 
 		nd->first = (uint32_t)nm->nids;
 		p.joined = loc->joined;
+		name_accounts_at(p.accounts, i);
 		switch ((enum location_kind)loc->kind) {
 		case LOC_TEXT:
 			add_id(&p, intern_add(nm->names, intern_str(texts, loc->owner)), SUFFIX_NONE, 0);
@@ -491,9 +580,14 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 		nd->n = (uint32_t)nm->nids - nd->first;
 		nm->by_source[nd->source]++;
 	}
+	note_refused(&p);
+	name_accounts_tell(p.accounts);
+	name_accounts_free(p.accounts);
 	prefetch_found_fini(&p.found);
 	u64map_fini(&p.plain);
 	u64map_fini(&p.symbols);
+	u64map_fini(&p.brief);
+	strbuf_fini(&p.cut);
 	perfmap_source_free(p.perf);
 	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);
@@ -508,5 +602,6 @@ void naming_fini(struct naming *nm)
 	free(nm->named);
 	free(nm->ids);
 	free(nm->frames);
+	u64map_fini(&nm->refused);
 	memset(nm, 0, sizeof(*nm));
 }

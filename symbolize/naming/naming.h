@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "replay/replay.h"
 #include "support/location.h"
 #include "support/symbol.h"
 
 struct intern;
+struct stacktree;
 
 struct naming_opts {
 	bool inlines;	/* frames of inlined functions */
@@ -26,6 +28,12 @@ struct naming_opts {
 	bool detail;	/* fill naming.frames; then names have neither annotation nor line */
 	const char *kallsyms;	/* path of kernel symbols to use instead; borrowed, NULL = none */
 	bool offsets;	/* "[libx.so+0x1234]" instead of "[libx.so]" */
+	/*
+	 * The output writes names for each stack, and not once: the stacks, borrowed; NULL: once.
+	 * @each: for each of their samples.
+	 */
+	const struct stacktree *tree;
+	bool each;
 };
 
 /* The frames of one location: name ids, innermost first. */
@@ -61,6 +69,11 @@ struct naming {
 	size_t skipped;			/* locations not looked up: interrupted (interrupt.h) */
 	bool kernel_hidden;		/* kernel frames have no names */
 	const char *kernel_why, *kernel_remedy;	/* then the reason, and what to do; static */
+	/*
+	 * Image index -> why its perf map or jitdump was not used although there is one: the pointer of a
+	 * text, which is static or lives as long as the replay.
+	 */
+	struct u64map refused;
 };
 
 /*

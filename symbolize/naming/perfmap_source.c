@@ -1,6 +1,7 @@
 /* Perf maps of process images (perfmap_source.h). */
 #include "naming/perfmap_source.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +11,33 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/parser.h"
+#include "jit/perfmap_slice.h"
+#include "naming/name_accounts.h"
+#include "support/location.h"
 #include "support/process_alive.h"
 #include "symbols/perfmap.h"
 
-#define MAP_MAX (256u << 20)	/* bytes; larger perf maps are cut */
 #define STATUS_MAX (64u << 10)
 #define FORKS_MAX 16		/* pre-fork servers have one level, rarely two */
 #define NS_PER_S 1000000000ll
 
 struct perfmap_source {
 	const struct replay *rp;
+	const struct locations *ls;
+	struct name_accounts *accounts;
+	uint32_t *locs;			/* owned; locations that a perf map may name, by image */
+	size_t *first;			/* owned; image index -> its first one in @locs */
+	struct family *families;	/* owned; sorted by @old */
+	size_t nfamilies, families_cap;
 	struct live_map {
 		bool tried;
+		const char *why;	/* it was refused; static, NULL: not */
 		bool found;		/* @dev and @ino are those of its map file */
 		bool looked;		/* the file was looked for */
 		dev_t dev;
@@ -35,14 +47,82 @@ struct perfmap_source {
 	size_t n;
 };
 
-struct perfmap_source *perfmap_source_new(const struct replay *rp)
+/* An image with locations, and an image from which it was forked, or itself. */
+struct family {
+	uint32_t old, young;	/* image indices */
+};
+
+static int by_old(const void *pa, const void *pb)
+{
+	const struct family *a = pa, *b = pb;
+
+	if (a->old != b->old)
+		return a->old < b->old ? -1 : 1;
+	return a->young < b->young ? -1 : a->young > b->young;
+}
+
+static bool by_perf_map(const struct location *loc)
+{
+	return loc->kind == LOC_NOELF || loc->kind == LOC_ANON || loc->kind == LOC_NOMAP;
+}
+
+/* Sorts the locations by image, and notes whose maps may name them. */
+static void index_locations(struct perfmap_source *ps)
+{
+	size_t n = 0;
+
+	ps->first = xcalloc(ps->n + 2, sizeof(*ps->first));
+	for (size_t i = 0; i < ps->ls->n; i++)
+		if (by_perf_map(&ps->ls->locs[i])) {
+			ps->first[ps->ls->locs[i].owner + 2]++;
+			n++;
+		}
+	for (size_t i = 2; i < ps->n + 2; i++)
+		ps->first[i] += ps->first[i - 1];
+	ps->locs = xcalloc(n + 1, sizeof(*ps->locs));
+	for (size_t i = 0; i < ps->ls->n; i++)
+		if (by_perf_map(&ps->ls->locs[i]))
+			ps->locs[ps->first[ps->ls->locs[i].owner + 1]++] = (uint32_t)i;
+	for (uint32_t i = 0; i < ps->n; i++) {
+		const struct image *img = ps->first[i + 1] > ps->first[i] ? replay_image(ps->rp, i) : NULL;
+
+		for (int level = 0; img && level < FORKS_MAX; level++, img = img->parent) {
+			XGROW(ps->families, ps->nfamilies, ps->families_cap);
+			ps->families[ps->nfamilies++] = (struct family){ img->index, i };
+		}
+	}
+	if (ps->nfamilies)
+		qsort(ps->families, ps->nfamilies, sizeof(*ps->families), by_old);
+}
+
+struct perfmap_source *perfmap_source_new(const struct replay *rp, const struct locations *ls, struct name_accounts *accounts)
 {
 	struct perfmap_source *ps = xcalloc(1, sizeof(*ps));
 
 	ps->rp = rp;
+	ps->ls = ls;
+	ps->accounts = accounts;
 	ps->n = replay_images(rp);
 	ps->live = xcalloc(ps->n ? ps->n : 1, sizeof(*ps->live));
+	index_locations(ps);
 	return ps;
+}
+
+/* The addresses that the map of @img may name, owned. */
+static uint64_t *wanted(const struct perfmap_source *ps, const struct image *img, size_t *n)
+{
+	const size_t at = BISECT(ps->nfamilies, i, ps->families[i].old < img->index);
+	uint64_t *addrs;
+	size_t k = 0;
+
+	*n = 0;
+	for (size_t i = at; i < ps->nfamilies && ps->families[i].old == img->index; i++)
+		*n += ps->first[ps->families[i].young + 1] - ps->first[ps->families[i].young];
+	addrs = xcalloc(*n + 1, sizeof(*addrs));
+	for (size_t i = at; i < ps->nfamilies && ps->families[i].old == img->index; i++)
+		for (size_t l = ps->first[ps->families[i].young]; l < ps->first[ps->families[i].young + 1]; l++)
+			addrs[k++] = ps->ls->locs[ps->locs[l]].addr;
+	return addrs;
 }
 
 void perfmap_source_free(struct perfmap_source *ps)
@@ -54,6 +134,9 @@ void perfmap_source_free(struct perfmap_source *ps)
 	for (i = 0; i < ps->n; i++)
 		perfmap_free(ps->live[i].map);
 	free(ps->live);
+	free(ps->locs);
+	free(ps->first);
+	free(ps->families);
 	free(ps);
 }
 
@@ -107,44 +190,88 @@ static bool older_than(const struct stat *st, uint64_t time)
 }
 
 /*
- * May the map be used for @img? /tmp may be shared between containers in which every process is pid
- * 1, and anyone can leave a file there. Only files of the host's root (an agent) and of the
- * process's own user are trusted, and only if written since the process started (2 s allow for
- * rounding of the clocks) and since its exec.
+ * NULL, or why the map must not be used for @img. /tmp may be shared between containers in which
+ * every process is pid 1, and anyone can leave a file there. Only files of the host's root (an agent)
+ * and of the process's own user are trusted, and only if written since the process started (2 s allow
+ * for rounding of the clocks) and since its exec.
  */
-static bool trusted(const struct image *img, const struct stat *st)
+static const char *refuse(const struct image *img, const struct stat *st)
 {
 	if (st->st_uid != 0 && !uid_of_process(img->pid, st->st_uid))
-		return false;
+		return "its perf map is not used: it belongs to another user";
+	if (st->st_mtim.tv_sec + 2 < wall_start(img->start_ticks))
+		return "its perf map is not used: it is older than the process";
 	if (img->exec_time && st->st_mtim.tv_nsec && older_than(st, img->exec_time))
-		return false;
-	return st->st_mtim.tv_sec + 2 >= wall_start(img->start_ticks);
+		return "its perf map is not used: it is older than the program that runs now";
+	return NULL;
 }
 
-static struct perfmap *read_map(const struct image *img, int rootfd, uint32_t pid)
+static const char *why_not_opened(int err)
 {
+	switch (err) {
+	case -EINVAL:
+		return "its perf map is not used: it is not a regular file";
+	case -EACCES:
+	case -EPERM:
+		return "no permission to read its perf map";
+	default:
+		return NULL;
+	}
+}
+
+static struct perfmap *take_map(struct perfmap_source *ps, const struct image *img, int held, const char **why)
+{
+	int fd = nsopen_copy(held, PERFMAP_READ_MAX), err;
+	struct strbuf text = STRBUF_INIT;
 	struct perfmap *pm = NULL;
-	char path[64], *text;
+	uint64_t *addrs;
+	size_t n;
+
+	if (fd < 0) {
+		*why = fd == -ETIMEDOUT ? "its perf map cannot be read: its file system did not answer" : "its perf map cannot be read";
+		return NULL;
+	}
+	addrs = wanted(ps, img, &n);
+	err = perfmap_slice(fd, addrs, n, name_accounts_room(ps->accounts, img), &text);
+	if (err && !text.len)
+		*why = "its perf map cannot be read";
+	else
+		pm = perfmap_new(text.s, text.len);
+	close(fd);
+	free(addrs);
+	strbuf_fini(&text);
+	return pm;
+}
+
+static struct perfmap *read_map(struct perfmap_source *ps, const struct image *img, int rootfd, uint32_t pid)
+{
+	const char *no, **why = &ps->live[img->index].why;
+	struct perfmap *pm = NULL;
+	char path[64];
 	struct stat st;
-	size_t len;
-	int fd, err = 0;
+	int fd;
 
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
-	if (parser_avoids(PARSER_MAP | img->pid))
+	if (parser_avoids(PARSER_MAP | img->pid)) {
+		*why = "its perf map is not used: it ended the program that read it";
 		return NULL;
-	fd = nsopen_file(rootfd, path, MAP_MAX, &st);
-	if (fd < 0)
-		return NULL;
-	parser_working_on(PARSER_MAP | img->pid, path);
-	if (trusted(img, &st)) {
-		text = nsopen_slurp(fd, MAP_MAX, &len, &err);
-		if (text)
-			pm = perfmap_new(text, len);
-		free(text);
-	} else {
-		pr_verbose("ignoring '%s' of process %u: it is another user's, or older than the process", path,
-			   img->pid);
 	}
+	fd = nsopen_file(rootfd, path, 0, &st);
+	if (fd < 0) {
+		no = why_not_opened(fd);
+		*why = no ? no : *why;
+		return NULL;
+	}
+	parser_working_on(PARSER_MAP | img->pid, path);
+	no = refuse(img, &st);
+	if (!no && !name_accounts_read(ps->accounts, img, MIN((uint64_t)st.st_size, PERFMAP_READ_MAX)))
+		no = "its perf map is not used: those of its container are too large to read them all";
+	if (no)
+		*why = no;
+	else
+		pm = take_map(ps, img, fd, why);
+	if (*why && !pm)
+		pr_verbose("'%s' of process %u is not used: %s", path, img->pid, *why);
 	parser_working_on(0, NULL);
 	nsopen_close(fd);
 	return pm;
@@ -167,7 +294,7 @@ static const struct live_map *look(struct perfmap_source *ps, const struct image
 	if (rootfd < 0)
 		return lm;
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", img->nspid[img->nspid_n - 1]);
-	fd = nsopen_file(rootfd, path, MAP_MAX, &st);
+	fd = nsopen_file(rootfd, path, 0, &st);
 	nsopen_close(rootfd);
 	if (fd < 0)
 		return lm;
@@ -215,13 +342,13 @@ static struct perfmap *live_map(struct perfmap_source *ps, const struct image *i
 	if (rootfd < 0)
 		return NULL;
 	for (i = img->nspid_n; !pm && i-- > 0; )
-		pm = read_map(img, rootfd, img->nspid[i]);
+		pm = read_map(ps, img, rootfd, img->nspid[i]);
 	/*
 	 * Recorded from inside a pid namespace, or without process facts: try the pid that the
 	 * recording has.
 	 */
 	if (!pm && (!img->nspid_n || img->nspid[0] != img->pid))
-		pm = read_map(img, rootfd, img->pid);
+		pm = read_map(ps, img, rootfd, img->pid);
 	nsopen_close(rootfd);
 	return pm;
 }
@@ -248,4 +375,14 @@ bool perfmap_source_lookup(struct perfmap_source *ps, const struct image *img, s
 			return true;
 	}
 	return false;
+}
+
+const char *perfmap_source_refused(const struct perfmap_source *ps, const struct image *img)
+{
+	const struct live_map *lm = &ps->live[img->index];
+	const struct perfmap *captured = replay_perfmap(ps->rp, img->serial);
+
+	if (lm->map)
+		return NULL;
+	return lm->why ? lm->why : captured ? perfmap_refused(captured) : NULL;
 }

@@ -7,10 +7,18 @@
 #include "addr.h"
 #include "replay/replay.h"
 
+struct locations;
+struct name_accounts;
 struct perfmap_source;
 
-struct perfmap_source *perfmap_source_new(const struct replay *rp);	/* borrowed */
+/* All borrowed. Only addresses of @ls can be looked up. */
+struct perfmap_source *perfmap_source_new(const struct replay *rp, const struct locations *ls, struct name_accounts *accounts);
 void perfmap_source_free(struct perfmap_source *ps);
+/*
+ * Why the perf map of @img was not used although there is one, in the container or when it was
+ * recorded: static or owned by the replay. NULL: it was used, or there is none.
+ */
+const char *perfmap_source_refused(const struct perfmap_source *ps, const struct image *img);
 /*
  * Looks up JIT code at runtime address @addr of @img: in the captured lines, then in the living
  * process's /tmp/perf-PID.map (in its root, innermost pid first), then in the same of the image it

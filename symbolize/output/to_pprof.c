@@ -205,8 +205,10 @@ static void put_samples(struct pprof *w)
 {
 	struct profile_count *counts = xcalloc(w->p->ncounts + 1, sizeof(*counts));
 
-	memcpy(counts, w->p->counts, w->p->ncounts * sizeof(*counts));
-	qsort(counts, w->p->ncounts, sizeof(*counts), by_thread_and_node);
+	if (w->p->ncounts) {
+		memcpy(counts, w->p->counts, w->p->ncounts * sizeof(*counts));
+		qsort(counts, w->p->ncounts, sizeof(*counts), by_thread_and_node);
+	}
 	for (size_t i = 0; i < w->p->ncounts;) {
 		struct profile_count sum = counts[i];
 

@@ -9,6 +9,7 @@
 
 #include "base/intern.h"
 #include "base/log.h"
+#include "base/longname.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
@@ -37,6 +38,8 @@ struct lead_node {
  * Successive samples on one CPU are mostly of one thread and share their outer frames. The nodes of
  * those frames are reused instead of looked up.
  */
+/* Bytes of a name from a jitdump, of which each address has a copy. Java's reach a few KiB. */
+#define JIT_NAME_MAX ((size_t)4 << 10)
 #define LAST_PATHS 64	/* with more CPUs, some share an entry */
 
 struct last_path {
@@ -206,9 +209,13 @@ static void jit_location(struct collect *c, const struct addrspace *as, struct l
 	if (!func)
 		return;
 	loc->kind = LOC_JIT;
-	strbuf_addf(&text, "%s\n", func->name);
-	if (jitcode_line(func, loc->addr, &at))
-		strbuf_addf(&text, "%s:%" PRIu32, at.file, at.line);
+	loc->image = loc->owner;
+	longname_add(&text, func->name, strlen(func->name), JIT_NAME_MAX);
+	strbuf_addc(&text, '\n');
+	if (jitcode_line(func, loc->addr, &at)) {
+		longname_add(&text, at.file, strlen(at.file), LONGNAME_BRIEF);
+		strbuf_addf(&text, ":%" PRIu32, at.line);
+	}
 	loc->owner = intern_addn(c->texts, text.s, text.len);
 	strbuf_fini(&text);
 }

@@ -281,6 +281,11 @@ static int on_mmap(void *ctx, const struct ev_mmap *ev)
 	return 0;
 }
 
+const char *replay_jit_refused(const struct replay *rp, const struct image *img)
+{
+	return jitsource_refused(rp->jit, img->pid, img->start_ticks);
+}
+
 static void name_thread(struct replay *rp, uint32_t pid, uint32_t tid, const char *comm)
 {
 	*u64map_put(&rp->thread_comm, tid, NULL) = (uint64_t)pid << 32 | intern_add(rp->strs, comm);
@@ -482,6 +487,7 @@ static void on_skipped(void *ctx, uint64_t samples)
 static int on_capture(void *ctx, const struct capture *cap)
 {
 	struct replay *rp = ctx;
+	struct perfmap *map;
 	uint64_t *slot;
 
 	switch (cap->kind) {
@@ -493,8 +499,14 @@ static int on_capture(void *ctx, const struct capture *cap)
 		break;
 	case CAPTURE_PERF_MAP:
 		slot = u64map_put(&rp->perfmaps, cap->id, NULL);
+		map = perfmap_new(cap->data, cap->size);
+		/* Lines of an earlier capture stay valid if the map was refused later. */
+		if (*slot && perfmap_refused(map)) {
+			perfmap_free(map);
+			break;
+		}
 		perfmap_free((struct perfmap *)(uintptr_t)*slot);
-		*slot = (uintptr_t)perfmap_new(cap->data, cap->size);
+		*slot = (uintptr_t)map;
 		break;
 	case CAPTURE_JITDUMP:
 		jitsource_add(rp->jit, cap->id, cap->data, cap->size);

@@ -101,6 +101,8 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
  */
 int replay_begin(struct replay *rp, struct rec_reader *r,
 		 int (*fn)(void *ctx, const struct replay_sample *s), void *ctx, struct event_ops *ops);
+/* Why a jitdump of @img was not used: static; NULL: it was, or there is none. */
+const char *replay_jit_refused(const struct replay *rp, const struct image *img);
 /* The current image of @pid; NULL: none is known. */
 struct image *replay_current(const struct replay *rp, uint32_t pid);
 

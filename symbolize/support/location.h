@@ -32,6 +32,7 @@ struct location {
 	uint32_t owner;
 	uint64_t addr;
 	uint32_t part;		/* of the recording, where first seen; not part of the identity */
+	uint32_t image;		/* LOC_JIT: image index, where first seen; not part of the identity */
 	/* Part of the identity if the owner is an image, where mappings can replace each other: */
 	struct module *mod;	/* LOC_FILE, LOC_NOELF; borrowed */
 	uint64_t off;		/* LOC_FILE, LOC_NOELF: byte offset in the file */

@@ -43,6 +43,9 @@
 
 #define OPTIONS		(DMGL_PARAMS | DMGL_ANSI)
 
+/* At most TEXT_MAX. */
+static _Thread_local size_t text_max;
+
 struct text {
 	struct strbuf sb;
 	jmp_buf too_long;
@@ -52,7 +55,7 @@ static void append(const char *s, size_t len, void *opaque)
 {
 	struct text *t = opaque;
 
-	if (len > TEXT_MAX - t->sb.len)
+	if (len > text_max - t->sb.len)
 		longjmp(t->too_long, 1);
 	strbuf_add(&t->sb, s, len);
 }
@@ -178,7 +181,7 @@ static char *demangle_d(const char *name)
 	}
 	if (!text)
 		return NULL;
-	out = strlen(text) <= TEXT_MAX ? xstrdup(text) : NULL;
+	out = strlen(text) <= text_max ? xstrdup(text) : NULL;
 	free(text);
 	return out;
 }
@@ -243,11 +246,12 @@ static char *demangle_known(const char *name, size_t len)
 	return NULL;
 }
 
-char *demangle(const char *name)
+char *demangle_most(const char *name, size_t max)
 {
 	size_t len = strnlen(name, MANGLED_MAX + 1);
 	char *out = NULL, *stem, *text;
 
+	text_max = max < TEXT_MAX ? max : TEXT_MAX;
 	if (len > MANGLED_MAX)
 		return xstrdup(name);
 	/* The ELF reader appends "@plt"; it is not part of the mangling. */
@@ -262,4 +266,9 @@ char *demangle(const char *name)
 		out = demangle_known(name, len);
 	}
 	return out ? out : xstrdup(name);
+}
+
+char *demangle(const char *name)
+{
+	return demangle_most(name, TEXT_MAX);
 }

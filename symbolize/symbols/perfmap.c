@@ -15,6 +15,7 @@ struct perfmap {
 	char *text;		/* owned copy; the newlines of good lines are NULs */
 	struct ranges ranges;	/* avma -> offset of the name in text */
 	bool shared;
+	const char *refused;	/* in text; NULL: not */
 };
 
 /* @line has no newline: the byte there is overwritten if the name ends there. */
@@ -26,6 +27,20 @@ static void add_line(struct perfmap *pm, char *line, size_t len)
 		return;
 	line[(size_t)(l.name - line) + l.name_len] = '\0';
 	ranges_add(&pm->ranges, l.start, l.end, (uint32_t)(l.name - pm->text));
+}
+
+/* The reason after PERFMAP_REFUSED, in its first line; NULL: there is none, or it is not printable. */
+static const char *read_refused(char *text)
+{
+	const size_t head = sizeof(PERFMAP_REFUSED) - 1, len = strcspn(text, "\n");
+
+	if (strncmp(text, PERFMAP_REFUSED, head) || text[len] != '\n' || len == head || len - head > PERFMAP_REFUSED_MAX)
+		return NULL;
+	for (size_t i = head; i < len; i++)
+		if (text[i] < ' ' || text[i] > '~')
+			return NULL;
+	text[len] = '\0';
+	return text + head;
 }
 
 struct perfmap *perfmap_new(const char *text, size_t len)
@@ -55,6 +70,7 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 		add_line(pm, p, (size_t)(nl - p));
 		p = nl + 1;
 	}
+	pm->refused = read_refused(pm->text);
 	/* Ids are offsets, so the later line has the higher one and wins. */
 	ranges_flatten(&pm->ranges);
 	return pm;
@@ -63,6 +79,11 @@ struct perfmap *perfmap_new(const char *text, size_t len)
 bool perfmap_shared(const struct perfmap *pm)
 {
 	return pm->shared;
+}
+
+const char *perfmap_refused(const struct perfmap *pm)
+{
+	return pm->refused;
 }
 
 void perfmap_free(struct perfmap *pm)

@@ -21,5 +21,7 @@ bool perfmap_lookup(const struct perfmap *pm, struct avma addr, const char **nam
  * For captured lines: other processes write to the same file, so its other entries prove nothing.
  */
 bool perfmap_shared(const struct perfmap *pm);
+/* For captured lines: why the recorder did not use a map that was there, printable; else NULL. */
+const char *perfmap_refused(const struct perfmap *pm);
 
 #endif

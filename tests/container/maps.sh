@@ -74,6 +74,10 @@ check "all are at work" wait_for '[ "$(ctr_pids "$CTR_CGROOT" "$ALL" | tr , "\n"
 perf_record "$T/p" -p "$(ctr_pids "$CTR_CGROOT" "$ALL")" -F 499 --call-graph dwarf -- sleep $SECS
 ctr_record "$T/data" -G "$CTR_CGROOT" -F 499 --duration $SECS
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/alive"
+refused() { # COMM
+	"$NSPROF" symbolize --no-inline --stats --comms "$1" "$T/data" 2>&1 >/dev/null | grep -F '[jit] of jitloop'
+}
+for c in stale otheruid; do refused $c >"$T/$c.alive"; done
 perf_wait "$T/p"
 [ -z "$PERF" ] || cp "$T/p.perf" "$T/p.alive"
 # Only one process of each pair with a common /tmp is recorded. Its neighbour is found nevertheless,
@@ -92,6 +96,12 @@ for c in tmpfs stale uid otheruid first second here there third fourth; do
 done
 rm -rf "$T/root" "$T/chroot" "$T/deep" "$T/link" "$T/shared" "$T/both" "$T/linked" "/tmp/perf-$pid.map"
 "$NSPROF" symbolize -q --no-inline "$T/data" >"$T/gone"
+for c in stale otheruid; do
+	refused $c >"$T/$c.gone"
+	is "$c: why its map is not used, alive and gone" "$(<"$T/$c.gone")" "$(<"$T/$c.alive")"
+done
+like "stale: why" "$(<"$T/stale.gone")" 'its perf map is not used: it is older than the process  see JIT CODE'
+like "otheruid: why" "$(<"$T/otheruid.gone")" 'its perf map is not used: it belongs to another user  see JIT CODE'
 perf_fold "$T/p"
 
 # map_case COMM NAME: the name of its code, alive and gone. [jit] means no name.

@@ -1,4 +1,4 @@
-/* Captured lines of perf maps and of /proc/kallsyms. */
+/* Captured lines of /proc/kallsyms. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,137 +17,6 @@
 #include "host/nsopen.h"
 #include "random.h"
 #include "toolrun.h"
-
-static int off_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* ---- perf maps ---- */
-
-static void check_map(const char *text, size_t len, const uint64_t *addrs, size_t n,
-		      const char *expected)
-{
-	struct strbuf out = STRBUF_INIT;
-	int fd;
-
-	tool_write_bytes("map", text, len);
-	fd = tool_open("map");
-	assert_int_equal(capture_perf_map(fd, addrs, n, &out), 0);
-	close(fd);
-	assert_string_equal(out.len ? out.s : "", expected);
-	strbuf_fini(&out);
-}
-
-static void test_perf_map(void **state)
-{
-	static const char map[] =
-		"1000 10 first\n"
-		"0x2000 0x20 with prefix and blanks\n"
-		"bad line\n"
-		"3000 zz bad size\n"
-		"1008 10 overlaps the second half\n"
-		"4000 0 stub\n"
-		"4100 10 named\n"
-		"4100 10 \n"
-		"7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
-		"1000 4 again the first four\n"
-		"5000 10 partial last line";
-	static const uint64_t all[] = { 0x1000,		0x1005,	       0x1009, 0x1017,
-					0x1018,		0x2000,	       0x201f, 0x2020,
-					0x3000,		0x4000,	       0x4001, 0x4105, 0x5000, 0x7fff00001000,
-					0x7fff00002f3f, 0x7fff00002f40 };
-	static const uint64_t first4[] = { 0x1003 }, second[] = { 0x1007 }, none[] = { 0x100018 };
-
-	(void)state;
-	check_map(map, strlen(map), all, sizeof(all) / sizeof(*all),
-		  "1000 10 first\n"
-		  "0x2000 0x20 with prefix and blanks\n"
-		  "1008 10 overlaps the second half\n"
-		  "4000 0 stub\n"
-		  "4100 10 named\n"
-		  "7fff00001000 1f40 LazyCompile:*f /app/x.js:1:2\n"
-		  "1000 4 again the first four\n");
-	check_map(map, strlen(map), first4, 1, "1000 4 again the first four\n");
-	check_map(map, strlen(map), second, 1, "1000 10 first\n");
-	check_map(map, strlen(map), none, 1, "");
-	check_map(map, strlen(map), NULL, 0, "");
-	check_map("", 0, all, 3, "");
-	check_map("\n\n\n", 3, all, 3, "");
-	check_map("ffffffffffffffff 10 wraps\n", 26, all, 3, "");
-	check_map("11112222333344445 10 too long a number\n", 39, all, 3, "");
-}
-
-/* Compared with a plain forward reading, over several chunks, with lines that straddle them. */
-static void test_perf_map_large(void **state)
-{
-	enum { LINES = 60000, WANTED = 200 };
-	struct strbuf map = STRBUF_INIT, expected = STRBUF_INIT;
-	uint64_t seed = 99, addrs[WANTED], *start = calloc(LINES, 8), *size = calloc(LINES, 8);
-	size_t *at = calloc(LINES + 1, sizeof(*at));
-	bool *used = calloc(LINES, 1);
-
-	(void)state;
-	for (size_t i = 0; i < LINES; i++) {
-		at[i] = map.len;
-		start[i] = 0x10000 + random_next(&seed) % 0x400000;
-		size[i] = 1 + random_next(&seed) % 0x400;
-		strbuf_addf(&map, "%lx %lx f%zu ", start[i], size[i], i);
-		for (uint64_t k = random_next(&seed) % (i % 5000 ? 60 : 40000); k; k--)
-			strbuf_addc(&map, 'x');
-		strbuf_addc(&map, '\n');
-	}
-	at[LINES] = map.len;
-	for (size_t i = 0; i < WANTED; i++)
-		addrs[i] = 0x10000 + random_next(&seed) % 0x410000;
-	qsort(addrs, WANTED, sizeof(*addrs), off_cmp);
-	for (size_t a = 0; a < WANTED; a++) {
-		size_t last = LINES;
-
-		for (size_t i = 0; i < LINES; i++) {
-			if (addrs[a] - start[i] < size[i])
-				last = i;
-		}
-		if (last < LINES)
-			used[last] = true;
-	}
-	for (size_t i = 0; i < LINES; i++) {
-		if (used[i])
-			strbuf_add(&expected, map.s + at[i], at[i + 1] - at[i]);
-	}
-	print_message("# map of %zu bytes, %zu kept\n", map.len, expected.len);
-	assert_true(expected.len > 1000);
-	check_map(map.s, map.len, addrs, WANTED, expected.s);
-	strbuf_fini(&map);
-	strbuf_fini(&expected);
-	free(start);
-	free(size);
-	free(at);
-	free(used);
-}
-
-/* A line longer than any name, in the middle and at the start. */
-static void test_perf_map_long_lines(void **state)
-{
-	static const uint64_t addrs[] = { 0x1000, 0x2000, 0x3000 };
-	struct strbuf map = STRBUF_INIT;
-
-	(void)state;
-	for (int round = 0; round < 2; round++) {
-		strbuf_reset(&map);
-		if (round)
-			strbuf_adds(&map, "1000 10 one\n");
-		strbuf_adds(&map, "2000 10 ");
-		for (int i = 0; i < 3000000; i++)
-			strbuf_addc(&map, 'y');
-		strbuf_adds(&map, "\n3000 10 three\n");
-		check_map(map.s, map.len, addrs, 3,
-			  round ? "1000 10 one\n3000 10 three\n" : "3000 10 three\n");
-	}
-	strbuf_fini(&map);
-}
 
 /* ---- kallsyms ---- */
 
@@ -293,9 +162,6 @@ static void test_kallsyms_any(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_perf_map),
-		cmocka_unit_test(test_perf_map_large),
-		cmocka_unit_test(test_perf_map_long_lines),
 		cmocka_unit_test(test_kallsyms),
 		cmocka_unit_test(test_kallsyms_any),
 	};

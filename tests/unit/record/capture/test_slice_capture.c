@@ -2,7 +2,7 @@
 #include "base/util.h"
 #include "capture/caplist.h"
 #include "capture/capture_job.h"
-#include "capture/pcset.h"
+#include "base/pcset.h"
 #include "elf/elf_file.h"
 #include "in_range.h"
 #include "proctab_fixture.h"

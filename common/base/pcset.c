@@ -1,5 +1,5 @@
 /* Sorted sets of code addresses. */
-#include "capture/pcset.h"
+#include "base/pcset.h"
 
 #include <stdlib.h>
 
