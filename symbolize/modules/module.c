@@ -385,8 +385,8 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 	fd = nsopen_copy(held, COPY_MAX);
 	nsopen_close(held);
 	if (fd < 0) {
-		*why = fd == -EFBIG ? "file is too large to be copied from a file system that may not answer" :
-				      "file cannot be read: its file system does not answer";
+		*why = fd == -EFBIG ? REFUSED("file is too large to be copied from a file system that may not answer") :
+				      REFUSED("file cannot be read: its file system does not answer");
 		return NULL;
 	}
 	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {

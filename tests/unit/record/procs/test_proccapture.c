@@ -324,7 +324,7 @@ static void old_map_child(int ready, int go, void *arg)
 	wait_here(ready, go);
 }
 
-static void refuse(uint32_t how)
+static void refuse(uint32_t how, const char *want)
 {
 	struct jit_shared *sh = share();
 	struct child c;
@@ -347,20 +347,23 @@ static void refuse(uint32_t how)
 	stop_child(&c);
 	unlink(path);
 	read_back();
-	assert_int_equal(got.ncap, 0);
+	/* No name, and why. */
+	assert_int_equal(got.ncap, 1);
+	assert_int_equal(got.cap[0].size, strlen(want));
+	assert_memory_equal(got.cap[0].data, want, strlen(want));
 	munmap(sh, 4096);
 }
 
 static void test_stale_map(void **state)
 {
 	(void)state;
-	refuse(1);
+	refuse(1, "# refused: its perf map is not used: it is older than the process\n");
 }
 
 static void test_foreign_map(void **state)
 {
 	(void)state;
-	refuse(2);
+	refuse(2, "# refused: its perf map is not used: it belongs to another user\n");
 }
 
 /* On a shared /tmp another container's process takes over the file name: the pinned map is ours. */
