@@ -623,7 +623,7 @@ void module_load(struct module *m)
 	if (m->source != MODULE_UNTRIED)
 		return;
 	if (is_avoided(m)) {
-		m->why_not[MODULE_PROCESS] = "reading the file ended the process that did it";
+		m->why_not[MODULE_PROCESS] = REFUSED("reading the file ended the process that did it");
 		set_source(m, MODULE_NONE);
 		return;
 	}
