@@ -290,6 +290,11 @@ bool tenant_has_time(struct tenant *t, uint64_t time)
 	return !t || has_left(&t->ns, &ns_rate, time);
 }
 
+bool tenant_in_debt(struct tenant *t, uint64_t time)
+{
+	return !tenant_has_time(t, time) && t->ns.left < -ns_rate.burst;
+}
+
 void tenant_spent(struct tenant *t, uint64_t ns)
 {
 	if (t)

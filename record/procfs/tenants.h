@@ -80,6 +80,8 @@ void tenant_wrote(struct tenant *t, uint64_t n);
 bool tenant_may_name(struct tenant *t, uint64_t n, uint64_t time);
 /* May the drain spend time on it at @time? It spent @ns. */
 bool tenant_has_time(struct tenant *t, uint64_t time);
+/* Has it used much more than it may? Then even what cannot be put off is left out. */
+bool tenant_in_debt(struct tenant *t, uint64_t time);
 void tenant_spent(struct tenant *t, uint64_t ns);
 
 /* @n of @kind were left out. */

@@ -429,8 +429,11 @@ int hostmap_open(const struct proc *p);
 uint64_t *capture_sorted(const struct u64map *set);
 /* Runs @job now. @out NULL: the present file. 0 or a write error. */
 int capture_now(struct proctab *pt, struct rec_out *out, struct capture_job *job);
-/* Captures the names of JIT code in @p, which is over, or has to give up its files. */
-void capture_jit(struct proc *p);
+/*
+ * Captures the names of JIT code in @p, which is over, or has to give up its files. False: not now,
+ * because its tenant has used up the drain's time.
+ */
+bool capture_jit(struct proc *p);
 /*
  * Prepares @job to capture the rows of @d seen so far; the caller notes them as captured. False:
  * all of them are captured.

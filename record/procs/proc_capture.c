@@ -17,6 +17,7 @@
 #include "capture/caplist.h"
 #include "capture/capture_job.h"
 #include "host/nsopen.h"
+#include "host/clock.h"
 #include "procs/proc.h"
 
 uint64_t *capture_sorted(const struct u64map *set)
@@ -312,19 +313,26 @@ static void capture_returns(struct proc *p)
 	capture_finish(p->pt, NULL, &job);
 }
 
-void capture_jit(struct proc *p)
+bool capture_jit(struct proc *p)
 {
+	struct proc_work work;
 	bool got = false;
 
 	proc_on_behalf(p);
 	if (!p->serial || p->jit_captured || (!p->jit.n && !p->pt->cap.nkept))
-		return;
+		return true;
+	/* A map may have 256 MiB, and this thread reads it. */
+	if (tenant_in_debt(p->tenant, clock_mono_ns()))
+		return false;
+	work = proc_work_begin();
 	if (jitdump_there(p->facts ? p->facts : p->anc))
 		got = capture_jit_kind(p, CAPTURE_JITDUMP);
 	if (capture_jit_kind(p, CAPTURE_PERF_MAP))
 		got = true;
 	capture_returns(p);
 	p->jit_captured = p->dead && got;
+	proc_work_end(p, &work);
+	return true;
 }
 
 static struct leaf_counts all_leafs(const struct proctab *pt, const struct dso *d)

@@ -85,12 +85,19 @@ void proctab_host_maps(struct proctab *pt, uint64_t begun, int64_t wall_ns, int6
 	pt->jit.host_late = late_ns;
 }
 
-/* The image is over: this is the last chance for the names of its JIT code. */
+/* This is the last chance for the names of its JIT code. */
+static void last_capture(struct proc *p)
+{
+	if (!capture_jit(p))
+		tenant_left_out(p->tenant, BUDGET_ADDRS, p->jit.n);
+}
+
+/* The image is over. */
 static void end_image(struct proc *p)
 {
 	struct proctab *pt = p->pt;
 
-	capture_jit(p);
+	last_capture(p);
 	tenants_give(&pt->tenants, p->tenant, HOLD_ADDRS, p->jit.n);
 	u64map_clear(&p->jit);
 	u64map_clear(&p->returns);
@@ -314,7 +321,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 		return;
 	}
 	if (p) {	/* an older process with that pid */
-		capture_jit(p);
+		last_capture(p);
 		proc_free(p);
 	}
 	threads_drop(&pt->threads, ev->tid);
@@ -377,7 +384,7 @@ static void bury_dead(struct proctab *pt, uint64_t time)
 	struct proc *p;
 
 	while ((p = pt->dead.dead_next) != &pt->dead && p->dead_time + DEAD_NS < time) {
-		capture_jit(p);
+		last_capture(p);
 		proc_free(p);
 	}
 }
@@ -392,7 +399,7 @@ static void bury_oldest(struct proc *p)
 		return;
 	while (proc_dead_account(q) != t)
 		q = q->dead_next;
-	capture_jit(q);
+	last_capture(q);
 	proc_free(q);
 }
 
