@@ -15,7 +15,7 @@ static int sample(void *ctx, const struct ev_sample *ev)
 
 static int comm(void *ctx, const struct ev_comm *ev) { (void)ctx; fuzz_read_text(ev->comm); return 0; }
 static int map(void *ctx, const struct ev_mmap *ev) { (void)ctx; fuzz_read_text(ev->path); return 0; }
-static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->size); return 0; }
+static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->packed ? cap->packed : cap->size); return 0; }
 static int tally(void *ctx, const struct ev_tally *row) { (void)ctx; (void)row; return 0; }
 static int counts(void *ctx, const struct ev_counts *row) { (void)ctx; (void)row; return 0; }
 
