@@ -52,7 +52,8 @@ struct proc {
 	bool tenant_sure;		/* it cannot have moved to another tenant since */
 	struct tenant *tenant;		/* NULL = not known yet, or detached */
 	uint32_t held_maps;		/* what it counts for at its tenant */
-	uint64_t wrote, spent_ns;	/* of the present image: bytes of side-band, ns of the drain */
+	/* The present image used: bytes of side-band and of new paths, ns of the drain. */
+	uint64_t wrote, named, spent_ns;
 	uint64_t last_time;		/* ns, of its latest sample */
 	uint64_t cgroup;		/* proctab_in_cgroup(); 0 = not known */
 	uint64_t fork_time;		/* ns, of its fork; 0 = not seen */

@@ -22,6 +22,8 @@
  */
 #define IMAGE_BYTES 2048
 #define IMAGE_NS 500000
+/* Bytes of new paths, the same for all images. */
+#define IMAGE_PATHS 4096
 /* All of user space; the lowest page is never mapped. */
 #define USER_BEGIN 0x1000ull
 #define USER_END 0x7ffffffff000ull
@@ -118,7 +120,9 @@ uint32_t proc_path(struct proc *p, const char *path, size_t len)
 
 	if (id != UINT32_MAX)
 		return id;
-	if (tenant_may_name(proc_tenant(p), cost, p->pt->detached ? 0 : clock_mono_ns()) && proc_may_hold(p, HOLD_PATHS, cost))
+	p->named += cost;
+	if ((p->named <= IMAGE_PATHS || tenant_may_name(proc_tenant(p), cost, p->pt->detached ? 0 : clock_mono_ns())) &&
+	    proc_may_hold(p, HOLD_PATHS, cost))
 		return intern_addn(paths, path, len);
 	tenant_left_out(p->tenant, BUDGET_PATHS, 1);
 	return intern_add(paths, PATH_LEFT_OUT);

@@ -229,7 +229,7 @@ static void begin_image(struct proc *p)
 	p->moved_looks = p->copy_looks = 0;
 	p->serial = 0;
 	p->sampled = p->muted = p->stale = p->overfull = false;
-	p->wrote = p->spent_ns = 0;
+	p->wrote = p->named = p->spent_ns = 0;
 	p->refresh_time = 0;
 	p->lost_seen = p->pt->side.lost;
 	threads_drop(&p->pt->threads, p->pid);
