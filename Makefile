@@ -244,6 +244,10 @@ check-unit: deps-unit	## only the unit tests
 	+$(if $(unit_bins),$(Q)$(MAKE) --no-print-directory $(jobs) $(unit_bins))
 	$(Q)tests/run --build $(B) -k /tests/unit/
 
+.PHONY: check-san
+check-san: deps-unit	## the unit tests, built by clang with its address and undefined-behavior sanitizers (10 min)
+	+$(Q)$(MAKE) --no-print-directory O=$(O)-clang CC=clang SAN=address,undefined LTO= all check-unit
+
 .PHONY: bench
 bench: deps-check	## compare with perf on the same workloads (root, an hour on an idle machine)
 	+$(build_targets)

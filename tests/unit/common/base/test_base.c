@@ -620,6 +620,11 @@ static void out_of_memory_ends_the_program(void **state)
 	pid_t pid;
 
 	(void)state;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	print_message("the sanitizer ends the program by itself\n");
 	skip();

@@ -27,6 +27,7 @@ struct rig {
 	char top[64], roots[96];
 	struct cgroup_fs fs;
 	struct container_lookup *lk;
+	char *proc;		/* owned */
 };
 
 /* Time without waiting for a CPU in this thread (/proc/thread-self/schedstat: ran, waited). */
@@ -95,7 +96,8 @@ static void begin(struct rig *r)
 	snprintf(path, sizeof(path), "%s/proc/1/root", r->top);
 	assert_int_equal(symlink("/", path), 0);
 	snprintf(path, sizeof(path), "%s/proc", r->top);
-	nsopen_set_proc(strdup(path));
+	r->proc = strdup(path);
+	nsopen_set_proc(r->proc);
 	snprintf(r->fs.mount, sizeof(r->fs.mount), "%s/fs", r->top);
 	r->fs.fd = open(r->fs.mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	snprintf(r->roots, sizeof(r->roots), "%s/states", r->top);
@@ -109,6 +111,7 @@ static void end(struct rig *r)
 	container_lookup_free(r->lk);
 	close(r->fs.fd);
 	nsopen_set_proc("/proc");
+	free(r->proc);
 	snprintf(command, sizeof(command), "rm -r %s", r->top);
 	assert_int_equal(system(command), 0);
 }
