@@ -28,7 +28,7 @@ struct rate {
 static const struct rate byte_rate = { 2 << 20, 32 << 10, 2 << 10 };
 static const struct rate path_rate = { 1 << 20, 128 << 10, 1 << 10 };
 /* At once: less than the rings hold, even if several tenants begin at the same time. */
-static const struct rate ns_rate = { 50000000, 20000000, 50000 };
+static const struct rate ns_rate = { 100000000, 50000000, 200000 };
 
 /* Tenants in all; later ones share the account of the first. */
 #define TENANTS_MAX 8192

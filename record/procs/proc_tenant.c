@@ -21,7 +21,7 @@
  * whatever others of its tenant do.
  */
 #define IMAGE_BYTES 2048
-#define IMAGE_NS 500000
+#define IMAGE_NS 2000000
 /* Bytes of new paths, the same for all images. */
 #define IMAGE_PATHS 4096
 /* All of user space; the lowest page is never mapped. */

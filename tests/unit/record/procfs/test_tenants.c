@@ -141,7 +141,7 @@ static void test_rates(void **state)
 	assert_true(tenant_may_write(t, 61 * SEC - 1000000));
 	/* Time is a budget of its own. */
 	assert_true(tenant_has_time(t, 61 * SEC));
-	tenant_spent(t, 3 * SEC);
+	tenant_spent(t, 5 * SEC);
 	assert_false(tenant_has_time(t, 62 * SEC));
 	assert_true(tenant_has_time(t, 300 * SEC));
 	/* Without a tenant there is no limit. */
