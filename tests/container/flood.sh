@@ -18,7 +18,7 @@ cleanup() {
 	local p
 	for p in $(cat "$V2/$base"/*/cgroup.procs); do kill -9 "$p"; done
 	wait_for '[ -z "$(cat "$V2/$base"/*/cgroup.procs)" ]' 5
-	rmdir "$V2/$base"/*/ "$V2/$base"
+	find "$V2/$base" -depth -type d -exec rmdir {} \;
 }
 later cleanup
 mkdir "$V2/$base"/{paths,spam,victim} "$T"/{paths,spam}
