@@ -114,6 +114,8 @@ for ((i = 0; i < n; i++)); do
 	readable a.data || bad+="$i: $why"$'\n'
 	samples=$((samples + $(info '.samples // 0')))
 done 2>/dev/null
+# One that is killed while it begins leaves its file under the name that it has until it is begun.
+rm -f a.data.*.tmp
 is "SIGKILL: $n files, $empty of them not begun, are readable: $samples samples" "$bad" ""
 clean "SIGKILL"
 if with_perf; then
