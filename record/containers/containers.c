@@ -347,20 +347,6 @@ const struct container *containers_outside(const struct containers *cs, size_t *
 	return cs->outside;
 }
 
-const struct container *containers_above(const struct containers *cs, const char *path)
-{
-	for (size_t len = strlen(path); len;) {
-		uint64_t *slot = u64map_get(&cs->by_path, containers_hash(path, len));
-
-		if (slot && *slot && strlen(cs->all[*slot - 1].cgroup) == len &&
-		    !memcmp(cs->all[*slot - 1].cgroup, path, len))
-			return &cs->all[*slot - 1];
-		while (len && path[--len] != '/')
-			;
-	}
-	return NULL;
-}
-
 /* Does the path show a container further in than @c, which may be NULL? Sets @p then. */
 static bool shows_newer(const struct containers *cs, const char *path, const struct container *c, struct cgroup_path *p)
 {

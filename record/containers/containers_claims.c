@@ -3,194 +3,17 @@
  * any name, also that of somebody else's container. So the path of a cgroup is a claim. The process
  * that a runtime's state file names proves it.
  */
-#include <fcntl.h>
-#include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/util.h"
 #include "base/xalloc.h"
 #include "containers/containers_priv.h"
 #include "host/cgroup_path.h"
-#include "host/nsopen.h"
-#include "host/procfs.h"
 
-#define TEXT_MAX 65536
 #define ID_LEN 64	/* hexadecimal digits of a sha256 */
 #define LISTED 3	/* contradictions in messages of one process */
-
-/* Another cgroup that claims to be a container. */
-struct claim {
-	char *path;	/* owned */
-	size_t of;	/* index of the container */
-	enum container_claim claim;
-};
-
-/* ---- who made a cgroup ---- */
-
-void containers_host(struct containers *cs)
-{
-	int fd = nsopen_procfile(1, "cgroup"), err;
-	struct cgroup_path p;
-	char path[PATH_MAX], *text;
-
-	free(cs->host);
-	cs->host = NULL;
-	if (fd < 0)
-		return;
-	text = nsopen_slurp(fd, TEXT_MAX, NULL, &err);
-	close(fd);
-	if (text && procfs_cgroup_path(text, "perf_event", path, sizeof(path)) && cgroup_path_parse(path, &p))
-		cs->host = xstrndup(path, p.own_len);
-	free(text);
-}
-
-/* Bytes of @path that lead to the container that process 1 is in, whose state files we read. */
-static size_t host_len(const struct containers *cs, const char *path)
-{
-	return cs->host && cgroup_path_within(path, cs->host) ? strlen(cs->host) : 0;
-}
-
-size_t containers_outermost(const struct containers *cs, const char *path, const char *id)
-{
-	return cgroup_path_outermost(path, id, host_len(cs, path));
-}
-
-static bool is_inner(const struct containers *cs, const char *path, const struct cgroup_path *p)
-{
-	return p->outer_len > host_len(cs, path);
-}
-
-/* The owner of directory @path (@len bytes); a uid that nobody has if all may create cgroups in it. */
-static uint32_t owner_of(const struct containers *cs, const char *path, size_t len)
-{
-	char dir[PATH_MAX];
-	struct stat st;
-
-	if ((size_t)snprintf(dir, sizeof(dir), "%.*s", (int)len - 1, path + 1) >= sizeof(dir) || fstatat(cs->fs->fd, dir, &st, 0))
-		return ROOT_UID;
-	if (st.st_mode & (S_IWGRP | S_IWOTH))
-		return CONTAINER_TENANT;
-	return st.st_uid;
-}
-
-/* In a user namespace, the host's root has another number. */
-bool containers_is_root(const struct containers *cs, uint32_t uid)
-{
-	struct stat top;
-
-	return uid == ROOT_UID || (!fstat(cs->fs->fd, &top) && top.st_uid == uid);
-}
-
-/*
- * Who could create the cgroup with the first @len bytes of @path: the first owner of a directory
- * above it other than root.
- */
-static uint32_t maker_of(const struct containers *cs, const char *path, size_t len)
-{
-	for (size_t at = host_len(cs, path) + 1; at < len; at++) {
-		uint32_t uid = path[at] == '/' ? owner_of(cs, path, at) : ROOT_UID;
-
-		if (!containers_is_root(cs, uid))
-			return uid;
-	}
-	return ROOT_UID;
-}
-
-bool containers_is_users(const struct containers *cs, const char *cgroup, uint32_t uid)
-{
-	const size_t first = containers_outermost(cs, cgroup, NULL);
-	const char *at;
-	char slice[48];
-
-	snprintf(slice, sizeof(slice), "/user-%" PRIu32 ".slice/", uid);
-	at = strstr(cgroup, slice);
-	/* In a container, anybody may name a cgroup like that. */
-	if (at && (!first || (size_t)(at - cgroup) < first))
-		return true;
-	return cgroup[0] && uid != ROOT_UID && maker_of(cs, cgroup, first ? first : strlen(cgroup)) == uid;
-}
-
-/* ---- claims ---- */
-
-bool containers_path_populated(const struct containers *cs, const char *cgroup)
-{
-	char path[PATH_MAX], *text = NULL;
-	bool populated;
-	int fd, err;
-
-	if (!cgroup[0] || (size_t)snprintf(path, sizeof(path), "%s/cgroup.events", cgroup + 1) >= sizeof(path))
-		return false;
-	fd = openat(cs->fs->fd, path, O_RDONLY | O_CLOEXEC);
-	/* v1 has no such file. */
-	if (fd < 0)
-		return containers_populated(cs, &(struct container){ .cgroup = (char *)cgroup });
-	text = nsopen_slurp(fd, TEXT_MAX, NULL, &err);
-	close(fd);
-	populated = text && !strstr(text, "populated 0");
-	free(text);
-	return populated;
-}
-
-static void add_claim(struct containers *cs, const char *path, size_t len, const struct container *c, enum container_claim claim)
-{
-	XGROW(cs->claims, cs->nclaims, cs->claims_cap);
-	cs->claims[cs->nclaims++] = (struct claim){ xstrndup(path, len), (size_t)(c - cs->all), claim };
-}
-
-static void set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len, enum container_claim claim)
-{
-	char *own = xstrndup(path, len);
-
-	free(c->cgroup);
-	c->cgroup = own;
-	c->claim = claim;
-	*u64map_put(&cs->by_path, containers_hash(own, len), NULL) = (uint64_t)(c - cs->all) + 1;
-	*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = (uint64_t)(c - cs->all) + 1;
-}
-
-struct container *containers_place(struct containers *cs, struct container *c, const char *path, size_t len, enum container_claim claim)
-{
-	const size_t at = (size_t)(c - cs->all);
-
-	if (strlen(c->cgroup) == len && !memcmp(c->cgroup, path, len)) {
-		c->claim = MAX(c->claim, claim);
-		return c;
-	}
-	/*
-	 * Equal ones: take the one that has processes. Others were left by an earlier start.
-	 */
-	if (c->cgroup[0] && (claim < c->claim ||
-			     (claim == c->claim && claim < CLAIM_PROVEN && containers_path_populated(cs, c->cgroup)))) {
-		add_claim(cs, path, len, c, claim);
-		return c;
-	}
-	/* It was reported already, and keeps its name. Two runtimes may use the same short id. */
-	if (at < cs->finished || (claim == CLAIM_PROVEN && c->claim == CLAIM_PROVEN))
-		c = containers_again(cs, c);
-	else if (c->cgroup[0])
-		add_claim(cs, c->cgroup, strlen(c->cgroup), c, c->claim);
-	set_cgroup(cs, c, path, len, claim);
-	return c;
-}
-
-enum container_claim containers_claim_of_path(const struct containers *cs, const char *path, const struct cgroup_path *p)
-{
-	if (is_inner(cs, path, p) || maker_of(cs, path, p->own_len) != ROOT_UID)
-		return CLAIM_TENANT;
-	return CLAIM_PATH;
-}
-
-size_t containers_outer(const struct containers *cs, const char *path, const struct cgroup_path *p)
-{
-	/* The ids of docker and others are unique. */
-	return p->id_len == ID_LEN && !p->named ? 0 : is_inner(cs, path, p) ? p->outer_len : 0;
-}
 
 /* ---- contradictions ---- */
 
@@ -249,12 +72,12 @@ static void refuse(struct containers *cs, const char *path)
 	struct cgroup_path p;
 
 	u64map_put(&cs->refused, containers_hash(path, len), NULL);
-	if (!containers_parse(cs, path, &p) || !is_inner(cs, path, &p)) {
+	if (!containers_parse(cs, path, &p) || !containers_is_inner(cs, path, &p)) {
 		struct container *c = containers_add(cs, "", 0);
 
 		container_learn(&c->name, path);
 		c->stated = c->told = true;
-		set_cgroup(cs, c, path, len, CLAIM_PATH);
+		containers_set_cgroup(cs, c, path, len, CLAIM_PATH);
 	}
 }
 
@@ -306,10 +129,10 @@ static void learn_path(struct containers *cs, struct container *c)
 	struct cgroup_path p;
 	char name[256];
 
-	c->voucher = c->claim >= CLAIM_PATH ? c->stated_by : maker_of(cs, c->cgroup, strlen(c->cgroup));
+	c->voucher = c->claim >= CLAIM_PATH ? c->stated_by : containers_maker(cs, c->cgroup, strlen(c->cgroup));
 	if (!containers_parse(cs, c->cgroup, &p) || c->cgroup[p.own_len] || strlen(c->id) != p.id_len || memcmp(c->id, p.id, p.id_len))
 		return;
-	c->inner = is_inner(cs, c->cgroup, &p) && c->claim <= CLAIM_USER;
+	c->inner = containers_is_inner(cs, c->cgroup, &p) && c->claim <= CLAIM_USER;
 	if (c->inner)
 		c->voucher = CONTAINER_TENANT;
 	/* Docker's state may be containerd's as well. The path tells which of them made the cgroup. */

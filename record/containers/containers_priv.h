@@ -26,7 +26,12 @@ enum container_claim {
 	CLAIM_PROVEN,	/* and that process has the start time in the file */
 };
 
-struct claim;
+/* Another cgroup that claims to be a container. */
+struct claim {
+	char *path;	/* owned */
+	size_t of;	/* index of the container */
+	enum container_claim claim;
+};
 
 struct containers {
 	const struct cgroup_fs *fs;
@@ -66,9 +71,44 @@ struct containers {
 	size_t nsaid, unsaid, said_cap;	/* nsaid: of all, in messages or not */
 };
 
-/* ---- containers_table.c ---- */
+/* ---- containers_makers.c ---- */
 
 uint64_t containers_hash(const char *s, size_t len);
+/* Finds out what the host is: what process 1 sees, which may be a container itself. */
+void containers_host(struct containers *cs);
+bool containers_is_root(const struct containers *cs, uint32_t uid);
+/* cgroup_path_outermost(), without containers that the host itself is in. */
+size_t containers_outermost(const struct containers *cs, const char *path, const char *id);
+/* Is the container of parsed path @p in another container, which the host is not in? */
+bool containers_is_inner(const struct containers *cs, const char *path, const struct cgroup_path *p);
+/*
+ * Who could create the cgroup with the first @len bytes of @path: the first owner of a directory
+ * above it other than root, CONTAINER_TENANT if all may create cgroups in one of them.
+ */
+uint32_t containers_maker(const struct containers *cs, const char *path, size_t len);
+/*
+ * Is it a user's: in the part of the hierarchy that systemd gave to this user, or in a directory
+ * that belongs to the user?
+ */
+bool containers_is_users(const struct containers *cs, const char *cgroup, uint32_t uid);
+enum container_claim containers_claim_of_path(const struct containers *cs, const char *path, const struct cgroup_path *p);
+/* Bytes of @path that make the id in it unique: those of the container that gave it, or 0. */
+size_t containers_outer(const struct containers *cs, const char *path, const struct cgroup_path *p);
+
+#define CONTAINER_MEMBERS_MAX 16	/* processes examined per container */
+
+struct container_members {
+	uint32_t pids[CONTAINER_MEMBERS_MAX];
+	size_t n;
+};
+
+/* The first processes in @cgroup and below it, as our /proc numbers them. */
+void containers_members(const struct containers *cs, const char *cgroup, struct container_members *m);
+/* Is any process in @cgroup or below it? */
+bool containers_path_populated(const struct containers *cs, const char *cgroup);
+
+/* ---- containers_table.c ---- */
+
 /* Sets the owned string @to to @text if it is still "": the first source wins. */
 void container_learn(char **to, const char *text);
 /* Notes the container of cgroup @path. @p: the parsed path. */
@@ -89,31 +129,21 @@ bool containers_settled(void *ctx, const char *id, uint64_t file);
 struct container *containers_add(struct containers *cs, const char *id, uint64_t key);
 /* Adds another one with the id of @c, which stays as it is. */
 struct container *containers_again(struct containers *cs, const struct container *c);
-/* Takes over the runtime that manages it, rather than the one that starts it. */
-void containers_learn_runtime(struct container *c, const char *runtime);
-
-/* ---- containers_claims.c ---- */
-
-/* Finds out what the host is: what process 1 sees, which may be a container itself. */
-void containers_host(struct containers *cs);
-bool containers_is_root(const struct containers *cs, uint32_t uid);
-/* cgroup_path_outermost(), without containers that the host itself is in. */
-size_t containers_outermost(const struct containers *cs, const char *path, const char *id);
-/*
- * Is it a user's: in the part of the hierarchy that systemd gave to this user, or in a directory
- * that belongs to the user?
- */
-bool containers_is_users(const struct containers *cs, const char *cgroup, uint32_t uid);
-bool containers_path_populated(const struct containers *cs, const char *cgroup);
-enum container_claim containers_claim_of_path(const struct containers *cs, const char *path, const struct cgroup_path *p);
-/* Bytes of @path that make the id in it unique: those of the container that gave it, or 0. */
-size_t containers_outer(const struct containers *cs, const char *path, const struct cgroup_path *p);
 /*
  * The first @len bytes of @path claim to be the cgroup of @c. Returns the container that has that
  * cgroup now or, if @c has a better one, @c. Invalidates other pointers.
  */
 struct container *containers_place(struct containers *cs, struct container *c, const char *path, size_t len,
 				   enum container_claim claim);
+/* @c has the cgroup with the first @len bytes of @path from now on. */
+void containers_set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len, enum container_claim claim);
+/* The innermost known container at or above @path. */
+const struct container *containers_above(const struct containers *cs, const char *path);
+/* Takes over the runtime that manages it, rather than the one that starts it. */
+void containers_learn_runtime(struct container *c, const char *runtime);
+
+/* ---- containers_claims.c ---- */
+
 /*
  * After the state files were read: decides about the claims, also of those from @from on, and notes
  * what the paths say.
@@ -128,11 +158,6 @@ void containers_reserve(struct containers *cs, const struct container *c);
 void containers_qualify(struct containers *cs, struct container *c);
 void containers_forget_claims(struct containers *cs);
 void containers_free_claims(struct containers *cs);
-
-/* ---- containers.c ---- */
-
-/* The innermost known container at or above @path. */
-const struct container *containers_above(const struct containers *cs, const char *path);
 
 /* ---- containers_states.c ---- */
 

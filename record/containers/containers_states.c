@@ -1,6 +1,5 @@
 /* Looks for the state of containers, and explains why there is none (containers.h). */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
@@ -26,7 +25,6 @@
 #define PASSWD_MAX (64u << 20)
 #define MOUNTINFO_MAX (1u << 20)	/* of a container's process */
 #define ROOTS_MAX 64	/* containers examined by their own root */
-#define MEMBERS_MAX 16	/* processes examined per container */
 #define LISTED 3	/* containers in one message */
 #define HURRIED_NS 50000000ull	/* a fifth of what the rings buffer */
 #define WALK_SHARE 20	/* scan processes for 1/20 of the time */
@@ -163,32 +161,6 @@ static bool is_inside(void *ctx, const char *cgroup)
 	return containers_parse(ctx, cgroup, &p);
 }
 
-struct members {
-	uint32_t pids[MEMBERS_MAX];
-	size_t n;
-};
-
-static void note_member(void *ctx, uint32_t pid)
-{
-	struct members *m = ctx;
-
-	if (m->n < MEMBERS_MAX)
-		m->pids[m->n++] = pid;
-}
-
-static void find_members(const struct containers *cs, const struct container *c, struct members *m)
-{
-	struct cgroup cg = { .path = xstrdup(c->cgroup + 1) };
-
-	m->n = 0;
-	cg.fd = openat(cs->fs->fd, cg.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (cg.fd >= 0) {
-		cgroup_walk(&cg, NULL, note_member, m);
-		close(cg.fd);
-	}
-	free(cg.path);
-}
-
 struct own_root {
 	struct containers *cs;
 	const char *runtime;
@@ -239,19 +211,11 @@ static void look_at_root(struct containers *cs, const struct container *c)
 {
 	struct own_root o = { cs, !strcmp(c->runtime, "docker") ? "docker" : !strcmp(c->runtime, "podman") ? "podman" : "" };
 	const size_t had = cs->dirs.n;
-	struct members m;
+	struct container_members m;
 
-	find_members(cs, c, &m);
+	containers_members(cs, c->cgroup, &m);
 	for (size_t i = 0; i < m.n && cs->dirs.n == had; i++)
 		look_at_mounts(&o, m.pids[i]);
-}
-
-bool containers_populated(const struct containers *cs, const struct container *c)
-{
-	struct members m;
-
-	find_members(cs, c, &m);
-	return m.n;
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "containers/containers_priv.h"
 #include "containers/state_hints.h"
@@ -21,11 +22,6 @@
 
 #define DEAD_MAX 100000	/* state files */
 #define EVENTS_MAX 4096
-
-uint64_t containers_hash(const char *s, size_t len)
-{
-	return hash_bytes(s, len);
-}
 
 bool containers_left(const struct containers *cs, const struct container *c)
 {
@@ -137,6 +133,48 @@ static bool is_kept_unit(const struct containers *cs, const char *path, struct c
 bool containers_parse(const struct containers *cs, const char *path, struct cgroup_path *p)
 {
 	return cgroup_path_parse(path, p) || is_kept_unit(cs, path, p);
+}
+
+static void add_claim(struct containers *cs, const char *path, size_t len, const struct container *c, enum container_claim claim)
+{
+	XGROW(cs->claims, cs->nclaims, cs->claims_cap);
+	cs->claims[cs->nclaims++] = (struct claim){ xstrndup(path, len), (size_t)(c - cs->all), claim };
+}
+
+void containers_set_cgroup(struct containers *cs, struct container *c, const char *path, size_t len, enum container_claim claim)
+{
+	char *own = xstrndup(path, len);
+
+	free(c->cgroup);
+	c->cgroup = own;
+	c->claim = claim;
+	*u64map_put(&cs->by_path, containers_hash(own, len), NULL) = (uint64_t)(c - cs->all) + 1;
+	*u64map_put(&cs->placed, containers_hash(c->id, strlen(c->id)), NULL) = (uint64_t)(c - cs->all) + 1;
+}
+
+struct container *containers_place(struct containers *cs, struct container *c, const char *path, size_t len, enum container_claim claim)
+{
+	const size_t at = (size_t)(c - cs->all);
+
+	if (strlen(c->cgroup) == len && !memcmp(c->cgroup, path, len)) {
+		c->claim = MAX(c->claim, claim);
+		return c;
+	}
+	/*
+	 * Equal ones: take the one that has processes. Others were left by an earlier start.
+	 */
+	if (c->cgroup[0] && (claim < c->claim ||
+			     (claim == c->claim && claim < CLAIM_PROVEN && containers_path_populated(cs, c->cgroup)))) {
+		add_claim(cs, path, len, c, claim);
+		return c;
+	}
+	/* It was reported already, and keeps its name. Two runtimes may use the same short id. */
+	if (at < cs->finished || (claim == CLAIM_PROVEN && c->claim == CLAIM_PROVEN))
+		c = containers_again(cs, c);
+	else if (c->cgroup[0])
+		add_claim(cs, c->cgroup, strlen(c->cgroup), c, c->claim);
+	containers_set_cgroup(cs, c, path, len, claim);
+	return c;
 }
 
 void containers_note_path(struct containers *cs, const char *path, const struct cgroup_path *p)
@@ -327,4 +365,18 @@ bool containers_settled(void *ctx, const char *id, uint64_t file)
 	slot = u64map_get(&cs->placed, containers_hash(id, strlen(id)));
 	/* A running container may be created again in another cgroup. */
 	return slot && cs->all[*slot - 1].cgroup[0] && !faccessat(cs->fs->fd, cs->all[*slot - 1].cgroup + 1, F_OK, 0);
+}
+
+const struct container *containers_above(const struct containers *cs, const char *path)
+{
+	for (size_t len = strlen(path); len;) {
+		uint64_t *slot = u64map_get(&cs->by_path, containers_hash(path, len));
+
+		if (slot && *slot && strlen(cs->all[*slot - 1].cgroup) == len &&
+		    !memcmp(cs->all[*slot - 1].cgroup, path, len))
+			return &cs->all[*slot - 1];
+		while (len && path[--len] != '/')
+			;
+	}
+	return NULL;
 }
