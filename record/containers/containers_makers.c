@@ -1,6 +1,6 @@
 /*
- * Which cgroups there are and who may have made them (containers_priv.h): the owners of directories
- * in the cgroup hierarchy tell whose claim the path of a cgroup is.
+ * Who may have made a cgroup (containers_priv.h): the owners of the directories above it tell. Also,
+ * which processes are in it.
  */
 #include <fcntl.h>
 #include <inttypes.h>
