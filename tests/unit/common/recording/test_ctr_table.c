@@ -288,7 +288,7 @@ static void test_clean_text(void **state)
 	(void)state;
 	ctr_table_add(t, &ev);
 	ctr_name_text(ctr_table_of(t, "/a"), &sb);
-	assert_string_equal(sb.s, "container w?b??c (x?[2J)");
+	assert_string_equal(sb.s, "container w\\u{a}b\\u{7f}\\u{9b}c (x\\u{1b}[2J)");
 	strbuf_fini(&sb);
 	ctr_table_free(t);
 }

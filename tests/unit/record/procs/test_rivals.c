@@ -41,6 +41,9 @@ static struct proc *number_one(uint32_t pid, uint64_t ns, uint64_t began)
 	struct proc_facts *f = calloc(1, sizeof(*f));
 
 	f->refs = 1;
+	f->exe = strdup("");
+	f->root = strdup("");
+	f->cgroup = strdup("");
 	f->pid = pid;
 	f->nspid[0] = pid;
 	f->nspid[1] = 1;
