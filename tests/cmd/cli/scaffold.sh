@@ -128,4 +128,16 @@ like "make help names check" "$targets" '^check$'
 for target in help all check; do
 	unlike "make $target without a compiler" "$(make -C "$TOP" CC=no-such-cc NODEPS=1 -n $target 2>&1)" 'not found'
 done
+# SECURITY.md promises nothing without a test.
+promised=$(sed -n '/^## What is promised/,/^## What is not/p' "$TOP/SECURITY.md" | grep '^|')
+missing=
+for t in $(grep -o '`[a-z/-]*\.sh`' <<<"$promised" | tr -d '`'); do
+	[ -f "$TOP/tests/$t" ] || missing+=" $t"
+done
+for t in $(grep -o '`test_[a-z_]*`' <<<"$promised" | tr -d '`'); do
+	compgen -G "$TOP/tests/unit/*/*/$t.c" >/dev/null || missing+=" $t"
+done
+is "the tests that SECURITY.md names exist" "$missing" ""
+is "each promise of SECURITY.md names a test" "$(tail -n +3 <<<"$promised" | grep -vc '`test_[a-z_]*`\|\.sh`')" 0
+
 done_testing

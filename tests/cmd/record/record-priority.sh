@@ -13,16 +13,19 @@ nice -n -10 true 2>err && [ ! -s err ] || skip_all "cannot raise priorities here
 # each PID: nice value, policy and realtime priority, once per distinct combination of its threads.
 each() { sed 's/.*) //' /proc/"$1"/task/*/stat | awk '{ print $17, $39, $38 }' | sort -u | xargs; }
 
+# started PID: the program that recorder PID started. Its other child opens files for it.
+started() { grep -lx spin-b $(sed 's|[0-9]\+|/proc/&/comm|g' /proc/"$1"/task/"$1"/children) 2>/dev/null | cut -d / -f 3; }
+
 # threads ARGUMENT...: record the command with these. Sets n to the number of the recorder's
 # threads, ours to their priorities, and theirs to those of the command.
 threads() {
 	rm -f data
 	"$NSPROF" record -q -e cpu-clock -F 99 -o data "$@" -- "$S" 20 2>err &
 	r=$!
-	wait_for "[ -s data ] && grep -qs spin-b /proc/\$(xargs </proc/$r/task/$r/children)/comm || ! kill -0 $r" 20
+	wait_for "[ -s data ] && [ \"\$(started $r)\" ] || ! kill -0 $r" 20
 	n=$(ls /proc/$r/task | wc -l)
 	ours=$(each $r)
-	theirs=$(each "$(xargs </proc/$r/task/$r/children)")
+	theirs=$(each "$(started $r)")
 	kill -INT $r
 	wait $r
 }
