@@ -138,7 +138,7 @@ static int tell_zygote(const struct zygote_request *rq)
 static int fork_opener(struct opener **out)
 {
 	const struct zygote_request rq = { .kind = ZYGOTE_FORK };
-	struct zygote_answer a;
+	struct zygote_answer a = { 0 };
 	struct opener *o;
 	int fds[WIRE_FDS], n, err = tell_zygote(&rq);
 	ssize_t got;

@@ -109,7 +109,7 @@ static void __attribute__((noreturn)) zygote(void)
 {
 	const int sock = SOCK_FD;
 	struct children c = { .n = 0 };
-	struct zygote_request rq;
+	struct zygote_request rq = { 0 };
 	int fds[WIRE_FDS], n;
 	ssize_t got;
 
