@@ -206,9 +206,11 @@ like "target killed: its samples" "$("$NSPROF" symbolize -q a.data)" 'app_leaf '
 clean "target killed"
 
 # ---- the recorder is stopped
-start -p $victim -m 16
+start -p $victim -m 1
 kill -STOP $recorder
-sleep "$(few 1 10)"
+sleep "$(few 0.2 10)"
+# Many more samples than the ring holds, however busy the machine is.
+computes $victim 1000
 kill -CONT $recorder
 computes $victim 300
 kill -INT $recorder
