@@ -55,7 +55,7 @@ struct opener_miss {
 	uint64_t tries;
 	bool hangs;		/* an opener still waits; otherwise it was only late, and nobody asked again */
 };
-/* Calls @fn for what has not answered until now. Returns how many more there were. */
+/* Calls @fn for each file or process that still gives no answer. Returns how many were left out. */
 uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx);
 
 #endif

@@ -33,7 +33,7 @@ struct jit_place {
 struct jitlook *jitlook_new(void);
 /* Does not wait for the thread if that is stuck on a process. Accepts NULL. */
 void jitlook_free(struct jitlook *jl);
-/* Returns at once. False: too many requests are open, or there is no thread; try again later. */
+/* Returns at once. False if too many requests are open or the thread does not run. Try again later. */
 bool jitlook_ask(struct jitlook *jl, const struct jit_place *place);
 /*
  * Returns up to @max new answers, only of places with an offset, and their number. Does not wait.

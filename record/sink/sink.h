@@ -33,7 +33,7 @@ struct sink_slot {		/* a sample on its way */
 	struct proc *proc;
 	struct maskset_held held;
 	bool withheld;			/* the user part is left out, as CHAIN_WITHHELD says */
-	bool unmapped;			/* there is no stack, and ip is CHAIN_UNMAPPED */
+	bool unmapped;			/* without a stack; ip is CHAIN_UNMAPPED */
 	struct mask_job job;
 	const struct last_copy *recent;	/* the sample before, source of @job.last; NULL: unknown */
 	const struct ring *ring;	/* borrowed; where the sample is; NULL: elsewhere */

@@ -127,7 +127,7 @@ static void annotate(struct pass *p, enum suffix suffix)
 
 /*
  * Sets p->clean to the frame of a name: its text, and in folded text what that needs. A symbol in
- * brackets is no placeholder, and must not look like one.
+ * brackets must not look like a placeholder.
  */
 static void make_frame(struct pass *p, const char *name, bool placeholder)
 {

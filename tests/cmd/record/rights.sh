@@ -23,20 +23,20 @@ spin=$!
 # named FILE: samples of the process with the names of its functions.
 named() { "$NSPROF" symbolize -q "$1" | grep -c 'spin;.*app_inner'; }
 
-if setcap "$caps+ep" "$PUBLIC/nsprof-record" 2>err && [ -z "$(user "$PUBLIC/nsprof-record" --build-info 2>&1 >/dev/null)" ]; then
+if setcap "$caps+ep" "$PUBLIC/nsprof-record" 2>"$T/err" && [ -z "$(user "$PUBLIC/nsprof-record" --build-info 2>&1 >/dev/null)" ]; then
 	cd "$PUBLIC/w" || exit 1
 	check "file capabilities: -a" user "$PUBLIC/nsprof-record" -q -e cpu-clock -a --duration 0.5 -F 199 -m 256K --call-graph dwarf,8192 -o a.data
 	is "the recording is the user's" "$(stat -c %u a.data)" 65534
 	check "it has the names of root's process" [ "$(named a.data)" -gt 0 ]
 	check "file capabilities: -p" user "$PUBLIC/nsprof-record" -q -e cpu-clock -p $spin --duration 0.3 -F 199 -m 256K --call-graph dwarf,8192 -o p.data
 	check "it has its names, too" [ "$(named p.data)" -gt 0 ]
-	user "$PUBLIC/nsprof-record" -q -e cpu-clock:u -o c.data -- sh -c 'grep ^CapEff: /proc/self/status >eff' 2>err
+	user "$PUBLIC/nsprof-record" -q -e cpu-clock:u -o c.data -- sh -c 'grep ^CapEff: /proc/self/status >eff' 2>"$T/err"
 	is "a command has none of the capabilities" "$(awk '{ print $2 + 0 }' eff)" 0
 	setcap -r "$PUBLIC/nsprof-record"
-	user "$PUBLIC/nsprof-record" -q -a --duration 0.1 -o n.data 2>err
+	user "$PUBLIC/nsprof-record" -q -a --duration 0.1 -o n.data 2>"$T/err"
 	is "without them -a is refused" "$?" 1
 else
-	skip "file capabilities" "not possible in $PUBLIC: $(cat err)"
+	skip "file capabilities" "not possible in $PUBLIC: $(cat "$T/err")"
 fi
 
 list=$(sed 's/[a-z_]*/+&/g; s/++*/+/g; s/+,/,/g; s/+$//' <<<"$pod")

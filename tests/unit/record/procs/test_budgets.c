@@ -160,7 +160,7 @@ static void test_mappings(void **state)
 	/* Nothing is masked by mappings that are not known. */
 	assert_false(evil->known);
 	assert_null(proc_maskset(evil, GONE, 0x400000, 0, 0));
-	/* Its next program begins anew. */
+	/* Its next program has a new budget. */
 	program(GONE, EVIL, "/evil");
 	assert_int_equal(evil->maps->n, 2);
 	assert_false(evil->overfull);
