@@ -67,24 +67,61 @@ static void describe(struct strbuf *sb, const struct container *c)
 		strbuf_addf(sb, " (%s)", c->runtime);
 }
 
-/* Lists the running containers for which @is returns true, or all of them; "" if there are none. */
+/* How much of @arg @c begins with, by its name, pod or id: what was asked may be mistyped. */
+static size_t likeness(const struct container *c, const char *arg)
+{
+	const char *texts[] = { c->name, c->pod, c->id };
+	size_t most = 0;
+
+	for (size_t t = 0; t < ARRAY_SIZE(texts); t++) {
+		size_t n = 0;
+
+		while (arg[n] && arg[n] == texts[t][n])
+			n++;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+struct candidate {
+	const struct container *c;
+	size_t likeness;
+};
+
+static int by_likeness(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->likeness != y->likeness)
+		return x->likeness > y->likeness ? -1 : 1;
+	return x->c < y->c ? -1 : x->c > y->c;
+}
+
+/*
+ * Lists the running containers for which @is returns true, or all of them; "none" if there are none.
+ * Those that are most like @arg come first.
+ */
 static void list_some(const struct choice *ch, struct strbuf *sb,
 		      bool (*is)(const struct container *c, const char *arg), const char *arg)
 {
 	const struct container *all;
+	struct candidate *list;
 	size_t n, hits = 0;
 
 	all = containers_all(ch->cs, &n);
+	list = xcalloc(n + 1, sizeof(*list));
 	for (size_t i = 0; i < n; i++) {
-		if (is ? !is(&all[i], arg) : all[i].sandbox || !containers_populated(ch->cs, &all[i]))
-			continue;
-		if (hits++ < LISTED)
-			describe(sb, &all[i]);
+		if (is ? is(&all[i], arg) : !all[i].sandbox && containers_populated(ch->cs, &all[i]))
+			list[hits++] = (struct candidate){ &all[i], likeness(&all[i], arg) };
 	}
+	qsort(list, hits, sizeof(*list), by_likeness);
+	for (size_t i = 0; i < hits && i < LISTED; i++)
+		describe(sb, list[i].c);
 	if (hits > LISTED)
 		strbuf_addf(sb, " and %zu more", hits - LISTED);
 	if (!hits)
 		strbuf_adds(sb, "none");
+	free(list);
 }
 
 static int none(const struct choice *ch, const char *option, const char *arg)
@@ -93,7 +130,7 @@ static int none(const struct choice *ch, const char *option, const char *arg)
 
 	if (ch->later)
 		return 0;
-	list_some(ch, &sb, NULL, NULL);
+	list_some(ch, &sb, NULL, arg);
 	containers_why(ch->cs, &why);
 	pr_err("no container for %s %s; running: %s (nsprof ps lists them; --runtime-root names state "
 	       "directories in other places)%s%s", option, arg, sb.s, why.len ? "; " : "", why.len ? why.s : "");

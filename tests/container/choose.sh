@@ -163,7 +163,9 @@ refused() { # WHAT STATUS EXPRESSION OPTIONS...
 	check "$what: no file" [ ! -e "$T/none" ]
 }
 refused "the beginning of two ids" 1 "--container aaa is ambiguous: it may be web \(docker aaa1.*, web2 \(docker aaa2" --container aaa
-refused "a name of nobody" 1 "no container for --container nobody; running: .*db \(podman b1" --container nobody
+# Ten are listed, and other containers may run here: those that look like the name come first.
+refused "a name of nobody" 1 "no container for --container dbx; running: db \(podman b1" --container dbx
+refused "a name of nobody, much mistyped" 1 "no container for --container sidekick; running: shop/front-0/sidecar \(" --container sidekick
 refused "a pause container is not chosen by an empty name" 1 "no container for" --container pause-
 refused "one that has ended" 1 "no container for --container stopped" --container stopped
 refused "one whose process is another by now" 1 "no container for --container ghost" --container ghost
