@@ -15,6 +15,7 @@
 #include "bytes/codec_zlib.h"
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 
 #define DEBUG_DIR "/usr/lib/debug"
 #define DEBUG_SIZE_MAX (4ull << 30)
@@ -88,18 +89,15 @@ static int try_path(int rootfd, const char *path, struct wanted *w)
 	int held = nsopen_file(rootfd, path, DEBUG_SIZE_MAX, NULL), fd;
 
 	if (held < 0) {
-		if (held == -EINVAL)
-			w->why = "debug file is not a regular file";
-		else if (held == -EFBIG)
-			w->why = "debug file is over 4 GiB";
-		else if (held == -EACCES || held == -EPERM)
-			w->why = "no permission to read the debug file";
+		const char *why = openwhy(OPENWHY_DEBUG, held);
+
+		w->why = why ? why : w->why;
 		return -ENOENT;
 	}
 	fd = nsopen_copy(held, COPY_MAX);
 	nsopen_close(held);
 	if (fd < 0) {
-		w->why = "debug file cannot be read";
+		w->why = openwhy(OPENWHY_DEBUG, fd);
 		return -ENOENT;
 	}
 	w->why = NULL;
@@ -224,7 +222,7 @@ static const char *below_dwz(const char *path)
 	return dwz && !strstr(dwz, "/../") ? dwz : NULL;
 }
 
-int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef)
+int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef, const char **why)
 {
 	struct wanted w = { .dir = dir ? dir : DEBUG_DIR };
 	struct strbuf buf = STRBUF_INIT;
@@ -260,5 +258,6 @@ int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct e
 		fd = try_path(rootfd, buf.s, &w);
 	}
 	strbuf_fini(&buf);
+	*why = fd < 0 ? w.why : NULL;
 	return fd;
 }

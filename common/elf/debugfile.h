@@ -35,9 +35,9 @@ int debugfile_find_in(int rootfd, const char *dir, const char *path, struct elf_
  * above (NULL: /usr/lib/debug): .build-id/ab/cdef.debug in @dir; in @dir, the link's path from
  * .dwz/ on and .dwz/NAME; the link's path itself, if absolute, else relative to the folder of
  * @binary. @binary is the path of @ef below the root, or NULL when @ef is a debug file. Returns an
- * owned fd, or -ENOENT.
+ * owned fd, or -ENOENT; then *@why says why a candidate was not used, or is NULL.
  */
-int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef);
+int debugfile_find_alt(int rootfd, const char *dir, const char *binary, struct elf_file *ef, const char **why);
 /* Copies the build-id in the link of @ef. Its length in bytes; 0 when there is no valid link. */
 size_t debugfile_alt_id(struct elf_file *ef, uint8_t out[20]);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "capture/capture.h"
@@ -51,20 +52,23 @@ static bool has_cfi(const struct cfi_sections *secs)
 static struct elf_file *open_debug_file(struct elf_file *ef, bool need, int rootfd,
 					const char *path)
 {
+	const char *why = NULL, *host_why = NULL;
 	struct elf_file *debug;
 	int fd = -ENOENT, host, err;
 
 	if (!need || !path)
 		return NULL;
 	if (rootfd >= 0)
-		fd = debugfile_find(rootfd, path, ef, NULL);
+		fd = debugfile_find(rootfd, path, ef, &why);
 	if (fd < 0) {
 		host = nsopen_host_root();
 		if (host >= 0) {
-			fd = debugfile_find(host, path, ef, NULL);
+			fd = debugfile_find(host, path, ef, &host_why);
 			close(host);
 		}
 	}
+	if (fd < 0 && (why || host_why))
+		pr_verbose("no rows captured from the debug file of '%s': %s", path, why ? why : host_why);
 	if (fd < 0)
 		return NULL;
 	debug = elf_file_open_fd(fd, &err);

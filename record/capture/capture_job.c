@@ -9,6 +9,7 @@
 #include "capture/capture_code.h"
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "host/opener_loss.h"
 #include "jit/perfmap_line.h"
 #include "jit/perfmap_slice.h"
@@ -156,10 +157,12 @@ void capture_job_run(struct capture_job *job)
 		break;
 	case CAPTURE_PERF_MAP:
 		job->err = run_maps(job);
+		if (job->err && !job->why)
+			job->why = openwhy(OPENWHY_IT, job->err);
 		break;
 	case CAPTURE_JITDUMP:
 		job->err = run_dumps(job);
-		job->why = job->err ? jitdump_why(job->err) : NULL;
+		job->why = job->err ? jitdump_why(job->err) : job->why;
 		break;
 	case CAPTURE_JIT_RETURNS:	/* they are the rows */
 		strbuf_add(&job->rows, (const char *)job->addrs, job->n * sizeof(*job->addrs));

@@ -42,6 +42,7 @@ struct proc_facts {
 	 */
 	struct pin jitdump[JITDUMPS_MAX];
 	int64_t jit_shift;		/* clock_mono_shift() of the jitdump's writer */
+	const char *jit_why;		/* a jitdump could not be opened; static, NULL: all could */
 	struct proc_facts *up;		/* of the process it was forked from; NULL = none known */
 };
 

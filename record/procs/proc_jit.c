@@ -16,6 +16,7 @@
 #include "capture/capture_job.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "jitdump.h"
 #include "procs/proc.h"
 
@@ -60,8 +61,8 @@ static int accept_map(const struct proc_facts *f, int fd, const struct stat *st,
 {
 	const char *no;
 
-	if (fd == -EINVAL)
-		*why = "it is not a regular file";
+	no = fd < 0 ? openwhy(OPENWHY_IT, fd) : NULL;
+	*why = no ? no : *why;
 	if (fd < 0)
 		return fd;
 	no = perfmap_refuse(f, st);
@@ -235,6 +236,7 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 		return;
 	fd = dsotab_open(&pt->files.dsos, u, e, &st);
 	if (fd < 0) {
+		p->facts->jit_why = openwhy(OPENWHY_IT, fd);
 		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
 			   strerror(-fd));
 		return;
@@ -263,13 +265,14 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	close(procfd);
 }
 
+/* One that must not be used counts, so that readers can say why. */
 static bool has_dump(const struct proc_facts *f)
 {
 	for (size_t i = 0; i < JITDUMPS_MAX; i++) {
 		if (f->jitdump[i].fd >= 0)
 			return true;
 	}
-	return false;
+	return f->jit_why;
 }
 
 bool jitdump_there(const struct proc_facts *f)
@@ -306,6 +309,7 @@ void jitdump_prepare(const struct proc_facts *f, uint32_t serial, const char *co
 	for (size_t level = 0; f && level < CAPTURE_FORKS_MAX; f = f->up, level++) {
 		for (size_t i = JITDUMPS_MAX; i--;)
 			add_dump(job, f, &f->jitdump[i]);
+		job->why = job->why ? job->why : f->jit_why;
 	}
 	job->err = job->ndumps ? 0 : -ENOENT;
 }

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "modules/module.h"
 
 #define FILE_BYTES_MAX (16u << 20)
@@ -58,12 +60,17 @@ static void read_file(struct file *f, const struct module *m, const char *path)
 		return;
 	fd = nsopen_file(root, path, FILE_BYTES_MAX, NULL);
 	nsopen_close(root);
-	if (fd < 0)
+	if (fd >= 0) {
+		f->text = nsopen_slurp(fd, FILE_BYTES_MAX, &len, &err);
+		nsopen_close(fd);
+	} else {
+		err = fd;
+	}
+	if (!f->text) {
+		if (openwhy(OPENWHY_SOURCE, err))
+			pr_warn("'%s' is not shown: %s", path, openwhy(OPENWHY_SOURCE, err));
 		return;
-	f->text = nsopen_slurp(fd, FILE_BYTES_MAX, &len, &err);
-	nsopen_close(fd);
-	if (!f->text)
-		return;
+	}
 	for (size_t at = 0; at < len;) {
 		const char *nl = memchr(f->text + at, '\n', len - at);
 

@@ -26,6 +26,7 @@
 #include "cmd/annotate_options.h"
 #include "cmd/stack_pass.h"
 #include "debuginfo/debuginfod.h"
+#include "debuginfo/debugsource.h"
 #include "debuginfo/inlines.h"
 #include "host/opener.h"
 #include "host/pages.h"
@@ -175,8 +176,10 @@ static size_t choose(const struct session *s, size_t **which)
 static void tell_no_code(const struct annotate_func *f)
 {
 	const struct module *m = f->mod;
-	const char *why = m->why_not[MODULE_PROCESS].text ? m->why_not[MODULE_PROCESS].text : m->why;
+	const char *why = module_refused(m);
 
+	if (!why)
+		why = m->why_not[MODULE_PROCESS].text ? m->why_not[MODULE_PROCESS].text : m->why;
 	pr_err("cannot show '%s' in '%s' (%" PRIu64 " sample%s): the binary is not available (%s), and the recording does not contain "
 	       "its code; annotate while the process runs, or put the same binary at that path on this host", f->name, m->dso.path,
 	       f->samples, plural(f->samples), why ? why : "no file");
@@ -223,6 +226,8 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 		free(name);
 		return false;
 	}
+	if (s->cfg->source && debugsource_refused(&f->mod->files))
+		pr_warn("'%s' may lack source lines: %s", f->mod->dso.path, debugsource_refused(&f->mod->files));
 	if (j)
 		annotate_json(&shown, j);
 	else

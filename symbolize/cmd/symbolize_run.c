@@ -14,6 +14,7 @@
 #include "cmd/stack_pass.h"
 #include "cmd/symbolize_stats.h"
 #include "debuginfo/debuginfod.h"
+#include "debuginfo/debugsource.h"
 #include "debuginfo/inlines.h"
 #include "host/kept.h"
 #include "host/opener.h"
@@ -65,6 +66,24 @@ static bool by_period(const struct symbolize_opts *o, const struct collect *col,
 		pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
 			event ? event : "of the recording");
 	return true;
+}
+
+/* --srcline gave nothing: was a file with debug info refused? */
+static void tell_no_lines(const struct modules *mods)
+{
+	const struct module *m;
+
+	for (size_t it = 0; (m = modules_next(mods, &it));) {
+		const char *why = debugsource_refused(&m->files);
+
+		if (!why)
+			continue;
+		pr_warn("no address has a source line: of '%s', %s; give the debug info of this very build with --debug-dir or "
+			"--debuginfod", m->dso.path, why);
+		return;
+	}
+	pr_warn("no address has a source line: no debug info was found; install it on this host, or give --debug-dir or "
+		"--debuginfod");
 }
 
 /* Formats that are made from a profile. Write errors stay with the stream. */
@@ -174,8 +193,7 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 			stats_throttled(p->rp);
 	}
 	if (!err && opts.srcline && !nm.nlines && !nm.skipped && nm.nlocs)
-		pr_warn("no address has a source line: no debug info was found; install it on this host, or give --debug-dir or "
-			"--debuginfod");
+		tell_no_lines(p->mods);
 	if (!err && nm.skipped) {
 		pr_warn("interrupted: %zu of %zu addresses %s no name", nm.skipped, nm.nlocs, plural_of(nm.skipped, "has", "have"));
 		err = -EINTR;

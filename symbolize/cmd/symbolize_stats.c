@@ -223,6 +223,28 @@ static void print_searches(const struct missing_list *g)
 	}
 }
 
+/* A file that was found and refused is not absent, even if names came from elsewhere. */
+static void print_refused(const struct modules *mods)
+{
+	const struct module *m;
+	bool headed = false;
+
+	for (size_t it = 0; (m = modules_next(mods, &it));) {
+		const char *const why[] = { module_refused(m), debugsource_refused(&m->files) };
+
+		for (size_t i = 0; i < ARRAY_SIZE(why); i++) {
+			struct strbuf path = STRBUF_INIT;
+
+			if (!why[i] || !m->dso.path)
+				continue;
+			escape_name(&path, m->dso.path);
+			fprintf(stderr, "%s  '%s': %s\n", headed ? "" : "files that were found, and are not used:\n", path.s, why[i]);
+			strbuf_fini(&path);
+			headed = true;
+		}
+	}
+}
+
 static void print_names(const struct naming *nm)
 {
 	static const char *const texts[NAME_SOURCE_MAX] = {
@@ -274,6 +296,7 @@ void stats_print(const struct missing_input *in)
 	print_verdicts(in);
 	print_gaps(&gaps, in->col->samples);
 	print_searches(&gaps);
+	print_refused(in->mods);
 	print_names(in->nm);
 	print_ledger(in->reader);
 	missing_fini(&gaps);

@@ -17,6 +17,7 @@
 #include "elf/debugfile.h"
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 
 #define DIRS_MAX 16
 #define SPLIT_SIZE_MAX (4ull << 30)	/* of a .dwo or .dwp file */
@@ -97,7 +98,7 @@ static struct elf_file *wants_alt(const struct debug_files *d, const struct debu
 static void look_in(struct debug_files *d, const struct debug_binary *of, int rootfd, const char *dir)
 {
 	struct elf_file *ef = file_of(of);
-	const char *why = NULL;
+	const char *why = NULL, *alt_why;
 	int fd, err;
 
 	if (wants_debug(d, of)) {
@@ -115,7 +116,8 @@ static void look_in(struct debug_files *d, const struct debug_binary *of, int ro
 	ef = wants_alt(d, of);
 	if (!ef)
 		return;
-	fd = debugfile_find_alt(rootfd, dir, ef == of->elf ? of->path : NULL, ef);
+	fd = debugfile_find_alt(rootfd, dir, ef == of->elf ? of->path : NULL, ef, &alt_why);
+	d->alt_why = alt_why ? alt_why : d->alt_why;
 	if (fd >= 0) {
 		d->alt = elf_file_open_fd(fd, &err);
 		close(fd);
@@ -192,6 +194,13 @@ void debugsource_look_further(struct debug_files *d, const struct debug_binary *
 		look_online(d, of);
 }
 
+const char *debugsource_refused(const struct debug_files *d)
+{
+	if (d->refused && !d->debug)
+		return d->why;
+	return d->alt_why && !d->alt ? d->alt_why : d->split_why;
+}
+
 /* ---- split debug info ---- */
 
 static const char *base_name(const char *path)
@@ -226,7 +235,7 @@ static int open_candidate(const struct debug_files *d, const char *const where[2
 	if (host >= 0)
 		close(host);
 	strbuf_fini(&path);
-	return fd < 0 ? -ENOENT : fd;
+	return fd;
 }
 
 int debugsource_dwo(const struct debug_files *d, const char *path, const char *comp_dir, const char *name, unsigned int i)
@@ -255,7 +264,7 @@ int debugsource_dwo(const struct debug_files *d, const char *path, const char *c
 struct elf_file *debugsource_dwp(struct debug_files *d, const char *path)
 {
 	struct strbuf package = STRBUF_INIT;
-	const char *where[2] = { NULL, NULL };
+	const char *where[2] = { NULL, NULL }, *why = NULL;
 	int fd, err;
 
 	if (d->dwp_tried)
@@ -268,11 +277,15 @@ struct elf_file *debugsource_dwp(struct debug_files *d, const char *path)
 		fd = open_candidate(d, where, base_name(package.s), i);
 		if (fd == -ERANGE)
 			break;
-		if (fd < 0)
-			continue;
-		d->dwp = elf_file_open_fd(fd, &err);
-		close(fd);
+		if (fd >= 0) {
+			d->dwp = elf_file_open_fd(fd, &err);
+			close(fd);
+			why = d->dwp ? why : "debug file is not a readable ELF file";
+		} else if (openwhy(OPENWHY_DEBUG, fd)) {
+			why = openwhy(OPENWHY_DEBUG, fd);
+		}
 	}
+	d->split_why = d->dwp ? NULL : why;
 	strbuf_fini(&package);
 	return d->dwp;
 }

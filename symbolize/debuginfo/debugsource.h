@@ -30,6 +30,8 @@ struct debug_files {
 	bool refused;		/* there is one, and @why says why it is not used */
 	int rootfd;		/* with have_root: O_PATH, root of the binary; owned */
 	const char *why;	/* why there is no @debug; static, NULL if none was needed */
+	/* Why there is no @alt, or a split file is not used; static, NULL: no such file was refused. */
+	const char *alt_why, *split_why;
 };
 
 /*
@@ -43,10 +45,12 @@ void debugsource_look_further(struct debug_files *d, const struct debug_binary *
 
 /*
  * Opens candidate @i (from 0) for the split debug file @name of a unit that was compiled in
- * @comp_dir (may be NULL), of the binary at @path. An owned fd; -ENOENT: not there, try the next
- * one; -ERANGE: no more candidates. The caller must verify the unit in it.
+ * @comp_dir (may be NULL), of the binary at @path. An owned fd; -ERANGE: no more candidates; other
+ * errors are those of nsopen_file(): try the next one. The caller must verify the unit in it.
  */
 int debugsource_dwo(const struct debug_files *d, const char *path, const char *comp_dir, const char *name, unsigned int i);
+/* Why a file with debug info is not used, and none in its place. Static; NULL: none was refused. */
+const char *debugsource_refused(const struct debug_files *d);
 /*
  * The package BINARY.dwp next to the binary at @path or in a --debug-dir; NULL if there is none.
  * Borrowed.

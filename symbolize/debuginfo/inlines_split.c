@@ -19,6 +19,7 @@
 #include "debuginfo/dwo.h"
 #include "debuginfo/inlines_source.h"
 #include "elf/elf_file.h"
+#include "host/openwhy.h"
 
 struct inline_split {
 	struct inline_source src;
@@ -137,6 +138,7 @@ static bool find_parts(struct inline_split *sp, struct debug_files *files, const
 	const char *name = text(main, skel, DW_AT_dwo_name), *dir = text(main, skel, DW_AT_comp_dir);
 	struct dwo_unit unit;
 	struct elf_file *dwp = debugsource_dwp(files, path);
+	const char *why = NULL;
 	int fd, err;
 
 	if (dwp && dwo_from_package(dwp, id, &unit)) {
@@ -147,10 +149,13 @@ static bool find_parts(struct inline_split *sp, struct debug_files *files, const
 	if (!name)
 		name = text(main, skel, DW_AT_GNU_dwo_name);
 	for (unsigned int i = 0; name && (fd = debugsource_dwo(files, path, dir, name, i)) != -ERANGE; i++) {
-		if (fd < 0)
+		if (fd < 0) {
+			why = openwhy(OPENWHY_DEBUG, fd) ? openwhy(OPENWHY_DEBUG, fd) : why;
 			continue;
+		}
 		sp->dwo = elf_file_open_fd(fd, &err);
 		close(fd);
+		why = sp->dwo ? "split debug file is of another build" : "split debug file is not a readable ELF file";
 		if (sp->dwo && dwo_from_file(sp->dwo, &unit)) {
 			set_parts(sp, &unit);
 			if (open_image(sp, id))
@@ -159,6 +164,7 @@ static bool find_parts(struct inline_split *sp, struct debug_files *files, const
 		elf_file_close(sp->dwo);
 		sp->dwo = NULL;
 	}
+	files->split_why = why ? why : files->split_why;
 	return false;
 }
 

@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "jitdump.h"
 #include "modules/addrspace.h"
 #include "modules/jitcode.h"
@@ -102,14 +103,14 @@ const struct jit_returns *jitsource_returns(const struct jitsource *js, uint32_t
 static const char *why_refused(int err)
 {
 	switch (err) {
-	case -EINVAL:
-		return "its jitdump is not used: it is not a regular file";
+	case 0:
+		return NULL;
 	case -ENOEXEC:
 		return "its jitdump is not used: it is not a jitdump";
 	case -ENOTSUP:
 		return "its jitdump is not used: it has an unsupported version or byte order";
 	default:
-		return NULL;
+		return openwhy(OPENWHY_DUMP, err);
 	}
 }
 
@@ -151,6 +152,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	fd = nsopen_copy(held, COPY_MAX);
 	nsopen_close(held);
 	if (fd < 0) {
+		note_refused(js, pid, start_ticks, fd);
 		pr_verbose("cannot read the jitdump of process %u: %s", pid, strerror(-fd));
 		return NULL;
 	}

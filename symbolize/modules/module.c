@@ -22,6 +22,7 @@
 #include "debuginfo/inlines.h"
 #include "host/kept.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "host/parser.h"
 #include "modules/slice_unpack.h"
 #include "support/process_alive.h"
@@ -386,7 +387,7 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 	nsopen_close(held);
 	if (fd < 0) {
 		*why = fd == -EFBIG ? REFUSED("file is too large to be copied from a file system that may not answer") :
-				      REFUSED("file cannot be read: its file system does not answer");
+				      REFUSED(openwhy(OPENWHY_FILE, fd));
 		return NULL;
 	}
 	if (!m->dso.build_id_len && !identity_equal(&m->dso, st, by_mapping)) {
@@ -425,25 +426,12 @@ static void look_for_debug(struct module *m, int rootfd)
 	debugsource_look(&m->files, &of, rootfd);
 }
 
-/* Does this error of nsopen_file() say that there is something, and that it must not be read? */
-static bool is_refusal(int err)
-{
-	return err == -EINVAL || err == -EFBIG || err == -ELOOP;
-}
-
 /* @gone: the reason if there is no such file. */
 static struct module_why unopened(int err, const char *gone)
 {
-	switch (err) {
-	case -EINVAL:
-		return REFUSED("file is not a regular file");
-	case -EFBIG:
-		return REFUSED("file is larger than any binary");
-	case -ELOOP:
-		return REFUSED("file is a loop of symbolic links");
-	default:
-		return ABSENT(gone);
-	}
+	const char *why = openwhy(OPENWHY_FILE, err);
+
+	return why ? REFUSED(why) : ABSENT(gone);
 }
 
 static bool try_user(struct module *m, struct module_user *u)
@@ -468,7 +456,7 @@ static bool try_user(struct module *m, struct module_user *u)
 		fd = nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
 		if (fd >= 0)
 			m->elf = open_proven(m, fd, &st, false, why);
-		else if (!why->text || is_refusal(fd))
+		else if (!why->text || openwhy(OPENWHY_FILE, fd))
 			*why = unopened(fd, "file is gone from the process's root");
 	} else if (!m->elf && !why->text) {
 		*why = ABSENT("no permission to read the process's files: run as root");
@@ -519,8 +507,7 @@ static bool try_host(struct module *m, int rootfd)
 	}
 	fd = rootfd < 0 ? rootfd : nsopen_file(rootfd, m->dso.path, BINARY_MAX, &st);
 	if (fd < 0) {
-		*why = fd == -EACCES || fd == -EPERM ? ABSENT("no permission to read the file on this host") :
-						       unopened(fd, "no such file on this host");
+		*why = unopened(fd, "no such file on this host");
 		return false;
 	}
 	m->elf = open_proven(m, fd, &st, false, why);
@@ -759,6 +746,14 @@ struct made_rows *module_made(struct module *m)
 	if (!m->made && m->elf && elf_file_machine(m->elf) == EM_X86_64)
 		m->made = made_rows_new(m->elf);
 	return m->made;
+}
+
+const char *module_refused(const struct module *m)
+{
+	for (size_t i = MODULE_PROCESS; i <= MODULE_HOST && !m->elf; i++)
+		if (m->why_not[i].text && m->why_not[i].want == MODULE_REFUSED)
+			return m->why_not[i].text;
+	return NULL;
 }
 
 const char *module_name(const struct module *m)

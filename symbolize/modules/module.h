@@ -148,6 +148,11 @@ void modules_unwound(struct modules *ms);
 struct inline_index *module_inlines(struct module *m);
 /* NULL if there is no whole file to make rows from. */
 struct made_rows *module_made(struct module *m);
+/*
+ * Why a binary that was found is not used as @m's, although none better was found. Static; NULL:
+ * none was refused.
+ */
+const char *module_refused(const struct module *m);
 /* Display name: base name of the path. */
 const char *module_name(const struct module *m);
 /* All modules, for statistics: start with *@it = 0; NULL at the end. */

@@ -16,6 +16,7 @@
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/openwhy.h"
 #include "host/parser.h"
 #include "jit/perfmap_slice.h"
 #include "naming/name_accounts.h"
@@ -206,19 +207,6 @@ static const char *refuse(const struct image *img, const struct stat *st)
 	return NULL;
 }
 
-static const char *why_not_opened(int err)
-{
-	switch (err) {
-	case -EINVAL:
-		return "its perf map is not used: it is not a regular file";
-	case -EACCES:
-	case -EPERM:
-		return "no permission to read its perf map";
-	default:
-		return NULL;
-	}
-}
-
 static struct perfmap *take_map(struct perfmap_source *ps, const struct image *img, int held, const char **why)
 {
 	int fd = nsopen_copy(held, PERFMAP_READ_MAX), err;
@@ -228,13 +216,13 @@ static struct perfmap *take_map(struct perfmap_source *ps, const struct image *i
 	size_t n;
 
 	if (fd < 0) {
-		*why = fd == -ETIMEDOUT ? "its perf map cannot be read: its file system did not answer" : "its perf map cannot be read";
+		*why = openwhy(OPENWHY_MAP, fd);
 		return NULL;
 	}
 	addrs = wanted(ps, img, &n);
 	err = perfmap_slice(fd, addrs, n, name_accounts_room(ps->accounts, img), &text);
 	if (err && !text.len)
-		*why = "its perf map cannot be read";
+		*why = openwhy(OPENWHY_MAP, -EIO);
 	else
 		pm = perfmap_new(text.s, text.len);
 	close(fd);
@@ -258,7 +246,7 @@ static struct perfmap *read_map(struct perfmap_source *ps, const struct image *i
 	}
 	fd = nsopen_file(rootfd, path, 0, &st);
 	if (fd < 0) {
-		no = why_not_opened(fd);
+		no = openwhy(OPENWHY_MAP, fd);
 		*why = no ? no : *why;
 		return NULL;
 	}
