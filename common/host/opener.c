@@ -327,6 +327,16 @@ static struct {
 
 void opener_through(int sock)
 {
+	/* These open everything for whoever asks. */
+	while (pool.idle) {
+		struct opener *o = pool.idle;
+
+		pool.idle = o->next;
+		free_opener(o);
+	}
+	if (pool.zygote >= 0)
+		close(pool.zygote);
+	pool.zygote = -1;
 	through.on = true;
 	through.o.sock = sock;
 }

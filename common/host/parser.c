@@ -1,6 +1,8 @@
 #include "host/parser.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,8 +59,46 @@ static bool is_fault(int signo)
 	return false;
 }
 
+/* What a user types is not for a parser, and terminals are usually open for both. */
+static void only_write_to_terminal(int fd)
+{
+	char self[64];
+	int own;
+
+	if (!isatty(fd))
+		return;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	own = open(fd == STDIN_FILENO ? "/dev/null" : self, (fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) | O_NOCTTY | O_CLOEXEC);
+	if (own < 0)
+		return;
+	dup2(own, fd);
+	close(own);
+}
+
+/*
+ * What the program got from its caller is not for a parser: a shell may keep anything open. All that
+ * the program itself opened is closed by exec, so it can be told.
+ */
+static void close_inherited(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	struct dirent *de;
+
+	while (d && (de = readdir(d))) {
+		const int fd = atoi(de->d_name), flags = fd > STDERR_FILENO ? fcntl(fd, F_GETFD) : -1;
+
+		if (flags >= 0 && !(flags & FD_CLOEXEC))
+			close(fd);
+	}
+	if (d)
+		closedir(d);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		only_write_to_terminal(fd);
+}
+
 static void __attribute__((noreturn)) run_child(const int sock[SOCKETS], int (*fn)(void *ctx), void *ctx, pid_t parent)
 {
+	close_inherited();
 	opener_through(sock[FILES]);
 	parser_outputs_ask(sock[REQUESTS]);
 	parser_fault_catch();

@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,30 +38,96 @@ static bool is_source(const char *path)
 	return strstr(path, "/include/") != NULL;
 }
 
-/* Something that a parser reads: by its first bytes, or by name. */
-static bool is_for_parsers(int fd, const char *path)
-{
-	const char *name = path ? strrchr(path, '/') : NULL;
-	char magic[4];
+/* Enough to tell binaries and jitdumps, bytes. */
+#define HEAD_SIZE 18
 
-	if (nsopen_is_remote(fd) || (with_sources && path && is_source(path)))
-		return true;
-	if (pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
-	    (!memcmp(magic, ELFMAG, sizeof(magic)) || !memcmp(magic, "DTiJ", sizeof(magic)) || !memcmp(magic, "JiTD", sizeof(magic))))
-		return true;
-	return path && !fnmatch("perf-*.map", name ? name + 1 : path, 0);
+/* A core dump begins like a binary and holds the memory of a process. So does /proc/kcore. */
+static bool is_core(const unsigned char *head)
+{
+	const int low = head[EI_DATA] == ELFDATA2MSB;
+
+	return head[EI_NIDENT + low] == ET_CORE && !head[EI_NIDENT + !low];
+}
+
+static bool begins_well(const unsigned char *head, size_t len)
+{
+	if (len == HEAD_SIZE && !memcmp(head, ELFMAG, SELFMAG))
+		return !is_core(head);
+	return len >= SELFMAG && (!memcmp(head, "DTiJ", SELFMAG) || !memcmp(head, "JiTD", SELFMAG));
+}
+
+/* Reads the beginning of O_PATH @fd as far as HEAD_SIZE. 0 with *@len, or negative errno. */
+static int read_head(int fd, unsigned char *head, size_t *len)
+{
+	const struct fileop op = { .kind = FILEOP_COPY, .fd = { fd, -1 }, .max = HEAD_SIZE };
+	struct fileop_result r;
+	int err = opener_run(&op, &r);
+	ssize_t n;
+
+	if (err)
+		return err;
+	n = pread(r.fd, head, MIN(r.found, (uint64_t)HEAD_SIZE), 0);
+	close(r.fd);
+	*len = n > 0 ? (size_t)n : 0;
+	return 0;
+}
+
+/*
+ * Is @fd called like something that a parser reads? The name is that of the file itself: the one
+ * that was asked for may be a link, or lead elsewhere by "..".
+ */
+static bool is_called_well(int fd)
+{
+	char self[64], path[PATH_MAX];
+	const char *slash;
+	ssize_t n;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	n = readlink(self, path, sizeof(path) - 1);
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	return slash && ((with_sources && is_source(path)) || !fnmatch("perf-*.map", slash + 1, 0));
+}
+
+/* Something that a parser reads: by its first bytes, or by name. 1, 0 or negative errno. */
+static int is_for_parsers(int fd, bool by_name)
+{
+	unsigned char head[HEAD_SIZE];
+	const bool remote = nsopen_is_remote(fd);
+	uint64_t type;
+	size_t len;
+	ssize_t n;
+	int err;
+
+	/* In /proc, files change from one reading to the next. */
+	err = remote ? nsopen_fs_type(fd, &type) : 0;
+	if (err || (remote && type == PROC_SUPER_MAGIC))
+		return err;
+	if (by_name && is_called_well(fd))
+		return 1;
+	if (remote) {
+		err = read_head(fd, head, &len);
+		return err ? err : begins_well(head, len);
+	}
+	n = pread(fd, head, sizeof(head), 0);
+	return begins_well(head, n > 0 ? (size_t)n : 0);
 }
 
 static int run_file(const struct fileop *op, struct fileop_result *r)
 {
 	int err = opener_run(op, r);
 
-	if (err || is_for_parsers(r->fd, op->kind == FILEOP_FILE || op->kind == FILEOP_HELD ? op->path : NULL))
+	if (err)
 		return err;
-	/* It may know that there is such a file, and that it is nothing to parse. */
+	err = is_for_parsers(r->fd, op->kind == FILEOP_FILE || op->kind == FILEOP_HELD);
+	if (err > 0)
+		return 0;
 	nsopen_close(r->fd);
-	r->fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	return r->fd < 0 ? -errno : 0;
+	/* It may know that there is such a file, and that it is nothing to parse. */
+	r->fd = err ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return err ? err : r->fd < 0 ? -errno : 0;
 }
 
 static int run_proc(const struct fileop *op, struct fileop_result *r)

@@ -39,9 +39,12 @@ static const struct sandbox_call basic[] = {
 	ANY(SYS_clock_gettime), ANY(SYS_clock_getres), ANY(SYS_clock_nanosleep), ANY(SYS_nanosleep), ANY(SYS_gettimeofday),
 	/* descriptors */
 	ANY(SYS_read), ANY(SYS_pread64), ANY(SYS_readv), ANY(SYS_preadv), ANY(SYS_write), ANY(SYS_pwrite64), ANY(SYS_writev),
-	ANY(SYS_pwritev), ANY(SYS_lseek), ANY(SYS_close), ANY(SYS_fstat), ANY(SYS_fstatfs), ANY(SYS_fcntl), ANY(SYS_dup),
+	ANY(SYS_pwritev), ANY(SYS_lseek), ANY(SYS_close), ANY(SYS_fstat), ANY(SYS_fstatfs), ANY(SYS_dup),
 	ANY(SYS_dup3), ANY(SYS_pipe2), ANY(SYS_eventfd2), ANY(SYS_ppoll), ANY(SYS_pselect6), ANY(SYS_fadvise64),
 	ANY(SYS_fallocate), ANY(SYS_ftruncate), ANY(SYS_fsync), ANY(SYS_fdatasync), ANY(SYS_sendmsg), ANY(SYS_recvmsg),
+	/* not F_SETOWN, which sends signals to others */
+	IS(SYS_fcntl, 2, F_DUPFD), IS(SYS_fcntl, 2, F_DUPFD_CLOEXEC), IS(SYS_fcntl, 2, F_GETFD), IS(SYS_fcntl, 2, F_SETFD),
+	IS(SYS_fcntl, 2, F_GETFL), IS(SYS_fcntl, 2, F_SETFL),
 	IS(SYS_ioctl, 2, TCGETS), IS(SYS_ioctl, 2, TIOCGWINSZ), IS(SYS_ioctl, 2, FIONREAD),
 	/* fstat(3) is this call with an empty path */
 	{ SYS_newfstatat, 4, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 }, { SYS_statx, 3, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 },

@@ -169,7 +169,8 @@ static void run_child(int sock, pid_t parent)
 	if (tell(&a, -1) || a.err)
 		_exit(1);
 	while (recv(sock, &q, sizeof(q), 0) == sizeof(q)) {
-		int fd = child.find(child.client, q.id, (int)q.len, NULL);
+		/* An id of no bytes would be taken for a string. */
+		int fd = q.len && q.len <= ID_MAX ? child.find(child.client, q.id, (int)q.len, NULL) : -EINVAL;
 
 		a = (struct answer){ .kind = ANSWER_DONE, .err = fd < 0 ? fd : 0 };
 		if (tell(&a, fd))
@@ -393,7 +394,7 @@ int debuginfod_fetch(const uint8_t *id, size_t len)
 	const char *why = NULL;
 	int fd;
 
-	if (srv.sock < 0 || len > sizeof(q.id) || interrupt_requested())
+	if (srv.sock < 0 || !len || len > sizeof(q.id) || interrupt_requested())
 		return -ENOENT;
 	memcpy(q.id, id, len);
 	fd = ask(&q, &why);

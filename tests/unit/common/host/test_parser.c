@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +24,10 @@
 
 #include "base/log.h"
 #include "base/outfile.h"
+#include "host/fileop.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
+#include "host/opener_wire.h"
 #include "host/parser.h"
 #include "host/sandbox.h"
 
@@ -168,16 +172,136 @@ static int asks(void *unused)
 	return wrong;
 }
 
+static void make(const char *name, const void *bytes, size_t len)
+{
+	int fd = open(in_top(name), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, bytes, len), len);
+	close(fd);
+}
+
 static void test_asks(void **state)
 {
 	const struct parser p = { .output = NULL };
-	int fd = open(in_top("perf-7.map"), O_WRONLY | O_CREAT, 0644);
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, "1 2 a\n", 6), 6);
-	close(fd);
+	make("perf-7.map", "1 2 a\n", 6);
 	well(&p, asks);
+}
+
+/* All that @path gives, in place or as a copy. */
+static bool gives_nothing(int root, const char *path)
+{
+	char bytes[16];
+	int fd = nsopen_file(root, path, 0, NULL), copy = fd;
+	const struct fileop op = { .kind = FILEOP_COPY, .fd = { fd, -1 }, .max = sizeof(bytes) };
+	struct fileop_result r;
+
+	if (fd >= 0 && nsopen_is_remote(fd))
+		copy = opener_run(&op, &r) ? -1 : r.fd;
+	return copy < 0 || (pread(copy, bytes, sizeof(bytes), 0) <= 0);
+}
+
+/* Ways to files that are not for parsers, as one that is taken over would try them. */
+static int asks_badly(void *unused)
+{
+	char path[64];
+	int root = nsopen_host_root();
+
+	(void)unused;
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)getppid());
+	expect("environ by its path", gives_nothing(root, path));
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)getppid());
+	expect("maps by its path", gives_nothing(root, path));
+	expect("/proc/kcore", gives_nothing(root, "/proc/kcore"));
+	expect("a core dump", gives_nothing(root, in_top("core")));
+	expect("a core dump of the other byte order", gives_nothing(root, in_top("core.msb")));
+	expect("a binary that is one", !gives_nothing(root, in_top("binary")));
+	expect("a secret called like source text", gives_nothing(root, in_top("link.c")));
+	expect("a secret called like a perf map", gives_nothing(root, in_top("perf-8.map")));
+	expect("a secret behind a folder of headers", gives_nothing(root, in_top("include/../secret")));
+	expect("source text", !gives_nothing(root, in_top("text.c")));
+	expect("a header without an ending", !gives_nothing(root, in_top("include/vector")));
+	return wrong;
+}
+
+static void test_asks_badly(void **state)
+{
+	const struct parser p = { .output = NULL, .sources = true };
+	unsigned char head[64] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, [16] = 4 };
+
+	(void)state;
+	make("secret", "secret", 6);
+	make("core", head, sizeof(head));
+	head[5] = 2;
+	head[16] = 0;
+	head[17] = 4;
+	make("core.msb", head, sizeof(head));
+	head[17] = 3;
+	make("binary", head, sizeof(head));
+	make("text.c", "int i;", 6);
+	assert_int_equal(mkdir(in_top("include"), 0755), 0);
+	make("include/vector", "int i;", 6);
+	assert_int_equal(symlink("secret", in_top("link.c")), 0);
+	assert_int_equal(symlink("secret", in_top("perf-8.map")), 0);
+	well(&p, asks_badly);
+}
+
+static int inherited;
+
+/* The zygote forks an opener for whoever has its socket. */
+static int takes_rights(void *unused)
+{
+	const struct zygote_request rq = { .kind = ZYGOTE_FORK };
+	char answer[PARSER_TEXT_MAX + 64];
+	int fds[WIRE_FDS], n;
+	struct stat st;
+
+	(void)unused;
+	for (int fd = STDERR_FILENO + 1; fd < 256; fd++) {
+		struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+		if (fstat(fd, &st))
+			continue;
+		if (!S_ISSOCK(st.st_mode) || wire_send(fd, &rq, sizeof(rq), NULL, 0, NULL, 0) || poll(&ready, 1, 1000) <= 0)
+			continue;
+		expect("an opener of its own", wire_recv(fd, answer, sizeof(answer), fds, &n) <= 0 || !n);
+	}
+	expect("a file of the caller", fcntl(inherited, F_GETFD) < 0);
+	fails("signals to others", fcntl(STDERR_FILENO, F_SETOWN, getppid()));
+	return wrong;
+}
+
+static int with_opener(void *unused)
+{
+	const struct parser p = { .output = NULL };
+
+	(void)unused;
+	return opener_start() ? 1 : parser_run(&p, takes_rights, NULL) + parser_run(&p, asks, NULL) +
+	       parser_run(&(struct parser){ .sources = true }, asks_badly, NULL);
+}
+
+static void test_takes_rights(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	inherited = open("/etc/passwd", O_RDONLY);
+	assert_true(inherited > STDERR_FILENO);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		dup2(open(in_top("messages"), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+		_exit(with_opener(NULL));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status)
+		print_message("%s", read_all(in_top("messages")));
+	assert_int_equal(status, 0);
+	close(inherited);
 }
 
 static int writes(void *unused)
@@ -327,7 +451,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_tries), cmocka_unit_test(test_asks), cmocka_unit_test(test_writes),
+		cmocka_unit_test(test_tries), cmocka_unit_test(test_asks), cmocka_unit_test(test_asks_badly),
+		cmocka_unit_test(test_takes_rights), cmocka_unit_test(test_writes),
 		cmocka_unit_test(test_splits), cmocka_unit_test(test_ends),
 	};
 
