@@ -18,6 +18,7 @@
 #include "host/opener_loss.h"
 #include "host/opener_wire.h"
 #include "host/opener_zygote.h"
+#include "host/sandbox.h"
 
 #define NS_PER_MS 1000000ull
 /* For the zygote, which waits for nobody, but for its turn on a full machine. */
@@ -72,13 +73,13 @@ static bool ready(int sock, uint64_t ns)
 	}
 }
 
-int opener_start(void)
+int opener_start(bool confined)
 {
 	int sock;
 
 	if (pool.pid)
 		return 0;
-	sock = zygote_start(&pool.pid);
+	sock = zygote_start(&pool.pid, confined);
 	if (sock < 0) {
 		pool.pid = 0;
 		pr_err("cannot start the process that opens files of others: %s; raise the limit of processes (ulimit -u)",
@@ -293,6 +294,8 @@ static int take_answer(const struct opener *o, size_t got, const int *fds, int n
 	int next = 0, err = a->err;
 
 	*r = (struct fileop_result){ .fd = -1, .st = a->st, .found = a->found };
+	if (a->refused >= 0)
+		sandbox_tell_refused(a->refused);
 	if (!err && n != a->has_fd + a->in_memfd)
 		err = -EMFILE;
 	if (!err && a->has_data) {

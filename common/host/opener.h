@@ -15,10 +15,10 @@
 
 /*
  * Starts the zygote. Call it before any thread is started and any right is given up, and after
- * rawopen_set_proc(). Until then, and without it, operations are done by their caller. 0, or negative
- * errno after a message.
+ * rawopen_set_proc(). Until then, and without it, operations are done by their caller. @confined:
+ * openers keep only the rights that reading takes. 0, or negative errno after a message.
  */
-int opener_start(void);
+int opener_start(bool confined);
 /* Ends all openers; does not wait for those that hang. */
 void opener_stop(void);
 /* The process that forks openers; 0 = none. */

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "host/fileop.h"
 #include "host/opener_wire.h"
+#include "host/sandbox.h"
 
 /* A path is at most PATH_MAX long, and FILEOP_FIRST has a few short ones. */
 struct request {
@@ -55,7 +56,7 @@ static int put_aside(const struct fileop_result *r)
 
 static int answer(int sock, int err, const struct fileop_result *r)
 {
-	struct wire_answer a = { .err = err, .st = r->st, .found = r->found, .len = r->len };
+	struct wire_answer a = { .err = err, .st = r->st, .found = r->found, .len = r->len, .refused = sandbox_refused() };
 	int fds[WIRE_FDS], n = 0, aside = -1, ret;
 
 	a.has_fd = r->fd >= 0;

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "host/opener_rights.h"
 #include "host/opener_serve.h"
 #include "host/opener_wire.h"
 
@@ -77,6 +78,7 @@ static void fork_one(struct children *c, int sock)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(sock);
 		close(pair[0]);
+		opener_rights_give_up();
 		opener_serve(pair[1]);
 	}
 	close(pair[1]);
@@ -132,7 +134,7 @@ static void __attribute__((noreturn)) zygote(void)
 	_exit(0);
 }
 
-int zygote_start(pid_t *pid)
+int zygote_start(pid_t *pid, bool confined)
 {
 	int pair[2], err;
 
@@ -140,9 +142,12 @@ int zygote_start(pid_t *pid)
 		return -errno;
 	*pid = fork();
 	if (!*pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_NAME, "nsprof-opener");
 		let_go(pair[1]);
+		if (confined)
+			opener_rights_prepare();
+		/* Another user for files would take it back. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		zygote();
 	}
 	err = *pid < 0 ? -errno : 0;

@@ -5,9 +5,10 @@
 #ifndef NSPROF_OPENER_ZYGOTE_H
 #define NSPROF_OPENER_ZYGOTE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
-/* Starts it. The socket to it, or negative errno; *@pid. */
-int zygote_start(pid_t *pid);
+/* Starts it. The socket to it, or negative errno; *@pid. @confined: see opener_start(). */
+int zygote_start(pid_t *pid, bool confined);
 
 #endif

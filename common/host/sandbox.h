@@ -32,6 +32,7 @@
 #define SANDBOX_KILL (1ull << 5)
 #define SANDBOX_SYS_PTRACE (1ull << 19)
 #define SANDBOX_SYS_ADMIN (1ull << 21)
+#define SANDBOX_SYS_NICE (1ull << 23)
 #define SANDBOX_PERFMON (1ull << 38)		/* Linux 5.8 */
 #define SANDBOX_CHECKPOINT_RESTORE (1ull << 40)	/* Linux 5.9 */
 
@@ -42,6 +43,8 @@ uint64_t sandbox_permitted(void);
  * afterwards.
  */
 int sandbox_try_with(uint64_t caps, int (*try)(void *ctx), void *ctx);
+/* Does @try lack a permission with no other capabilities than @caps, and succeed with @more? */
+bool sandbox_needs(uint64_t caps, uint64_t more, int (*try)(void *ctx), void *ctx);
 /*
  * This thread keeps those of @caps that it has, and no program that it may start gets more: the
  * bounding, inheritable and ambient sets shrink as well, and no_new_privs is set. 0 or negative
@@ -96,6 +99,17 @@ struct sandbox_calls {
  * its own.
  */
 int sandbox_filter(const struct sandbox_calls *lists, size_t nlists);
+/*
+ * The same in two steps: a process makes the filter, and each of its children, of one thread, puts
+ * it in force. sandbox_filter_make(): NULL and *@err if there are no filters.
+ */
+struct sandbox_program;
+struct sandbox_program *sandbox_filter_make(const struct sandbox_calls *lists, size_t nlists, int *err);
+int sandbox_filter_load(const struct sandbox_program *p);
+/* A call of this process that was refused; -1: none. */
+int sandbox_refused(void);
+/* The message of sandbox_filter() about call @nr, in another process. */
+void sandbox_tell_refused(int nr);
 
 /* ---- Landlock (sandbox_landlock.c) ---- */
 

@@ -69,6 +69,13 @@ int sandbox_try_with(uint64_t caps, int (*try)(void *ctx), void *ctx)
 	return ret;
 }
 
+bool sandbox_needs(uint64_t caps, uint64_t more, int (*try)(void *ctx), void *ctx)
+{
+	int err = sandbox_try_with(caps, try, ctx);
+
+	return (err == -EPERM || err == -EACCES) && !sandbox_try_with(caps | more, try, ctx);
+}
+
 /*
  * Only CAP_SETPCAP may shrink the bounding set. A process without it, as with file capabilities,
  * relies on no_new_privs.
@@ -136,6 +143,7 @@ void sandbox_cap_names(uint64_t caps, struct strbuf *out)
 	} names[] = {
 		{ SANDBOX_DAC_OVERRIDE, "dac_override" }, { SANDBOX_DAC_READ_SEARCH, "dac_read_search" },
 		{ SANDBOX_KILL, "kill" }, { SANDBOX_SYS_PTRACE, "sys_ptrace" }, { SANDBOX_SYS_ADMIN, "sys_admin" },
+		{ SANDBOX_SYS_NICE, "sys_nice" },
 		{ SANDBOX_PERFMON, "perfmon" }, { SANDBOX_CHECKPOINT_RESTORE, "checkpoint_restore" },
 	};
 	const char *sep = "";

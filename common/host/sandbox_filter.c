@@ -4,11 +4,16 @@
  * a program that forgot one goes on, and somebody hears of it.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -16,11 +21,13 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/util.h"
+#include "base/xalloc.h"
 #include "host/sandbox.h"
 
 #define CALLS_MAX 1024
 
 static atomic_uchar told[CALLS_MAX];
+static atomic_int last_refused = -1;
 
 /* Appends to a buffer that is large enough. */
 static char *put(char *to, const char *text)
@@ -44,8 +51,13 @@ static char *put_number(char *to, unsigned int n)
 	return to;
 }
 
-/* In a signal handler: no locks, no memory. */
-static void tell(int nr)
+int sandbox_refused(void)
+{
+	return atomic_load(&last_refused);
+}
+
+/* Called in a signal handler: no locks, no memory. */
+void sandbox_tell_refused(int nr)
 {
 	char text[256], *end = text;
 	ssize_t n;
@@ -66,7 +78,8 @@ static void refused(int signo, siginfo_t *info, void *context)
 	const int saved = errno;
 
 	(void)signo;
-	tell(info->si_syscall);
+	atomic_store(&last_refused, info->si_syscall);
+	sandbox_tell_refused(info->si_syscall);
 	errno = saved;
 	/* What the call returns. */
 #if defined(__x86_64__)
@@ -93,7 +106,7 @@ static int add(scmp_filter_ctx ctx, const struct sandbox_call *c)
  * glibc starts threads by clone3(2), whose flags lie in memory where no filter can look. Told that
  * there is no such call, it takes clone(2).
  */
-static int make(scmp_filter_ctx ctx, const struct sandbox_calls *lists, size_t nlists)
+static int fill(scmp_filter_ctx ctx, const struct sandbox_calls *lists, size_t nlists)
 {
 	int err = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 
@@ -106,24 +119,89 @@ static int make(scmp_filter_ctx ctx, const struct sandbox_calls *lists, size_t n
 	if (!err)
 		err = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(ENOSYS), SYS_clone3, 0);
 #endif
-	return err ? err : seccomp_load(ctx);
+	return err;
+}
+
+/* What a refused call raises is caught from now on. 0 or negative errno. */
+static int catch_refused(void)
+{
+	const struct sigaction sa = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	if (sigaction(SIGSYS, &sa, NULL))
+		return -errno;
+	signals_unblock(SIGSYS);
+	return 0;
 }
 
 int sandbox_filter(const struct sandbox_calls *lists, size_t nlists)
 {
-	const struct sigaction sa = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO | SA_RESTART };
 	scmp_filter_ctx ctx;
 	int err;
 
 	if (SANDBOX_SANITIZED)
 		return -EOPNOTSUPP;
-	if (sigaction(SIGSYS, &sa, NULL))
-		return -errno;
-	signals_unblock(SIGSYS);
+	err = catch_refused();
+	if (err)
+		return err;
 	ctx = seccomp_init(SCMP_ACT_TRAP);
 	if (!ctx)
 		return -ENOMEM;
-	err = make(ctx, lists, nlists);
+	err = fill(ctx, lists, nlists);
+	if (!err)
+		err = seccomp_load(ctx);
 	seccomp_release(ctx);
 	return err;
+}
+
+/* ---- in two steps ---- */
+
+struct sandbox_program {
+	struct sock_fprog prog;
+	struct sock_filter v[BPF_MAXINSNS];
+};
+
+/* libseccomp only writes to a file. */
+static int export(scmp_filter_ctx ctx, struct sandbox_program *p)
+{
+	int fd = memfd_create("nsprof-filter", MFD_CLOEXEC), err;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	err = seccomp_export_bpf(ctx, fd);
+	n = err ? 0 : pread(fd, p->v, sizeof(p->v), 0);
+	close(fd);
+	p->prog = (struct sock_fprog){ (unsigned short)(MAX(n, 0) / (ssize_t)sizeof(p->v[0])), p->v };
+	return !err && n <= 0 ? -EIO : err;
+}
+
+struct sandbox_program *sandbox_filter_make(const struct sandbox_calls *lists, size_t nlists, int *err)
+{
+	struct sandbox_program *p;
+	scmp_filter_ctx ctx;
+
+	*err = SANDBOX_SANITIZED ? -EOPNOTSUPP : -ENOMEM;
+	ctx = SANDBOX_SANITIZED ? NULL : seccomp_init(SCMP_ACT_TRAP);
+	if (!ctx)
+		return NULL;
+	p = xcalloc(1, sizeof(*p));
+	*err = fill(ctx, lists, nlists);
+	if (!*err)
+		*err = export(ctx, p);
+	seccomp_release(ctx);
+	if (!*err)
+		return p;
+	free(p);
+	return NULL;
+}
+
+int sandbox_filter_load(const struct sandbox_program *p)
+{
+	int err = catch_refused();
+
+	if (err)
+		return err;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &p->prog))
+		return -errno;
+	return 0;
 }

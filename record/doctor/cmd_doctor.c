@@ -164,7 +164,7 @@ int main(int argc, char **argv)
 	}
 	if (proc)
 		nsopen_set_proc(proc);
-	if (opener_start())
+	if (opener_start(true))
 		return EXIT_FAILURE;
 	doctor_examine(&d);
 	status = doctor_status(&d);

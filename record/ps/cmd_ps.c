@@ -335,7 +335,7 @@ int main(int argc, char **argv)
 	} else if (first < argc) {
 		pr_err("unexpected argument '%s'; see 'nsprof ps --help'", argv[first]);
 		rc = EXIT_USAGE;
-	} else if (opener_start()) {
+	} else if (opener_start(true)) {
 		rc = 1;
 	} else if (o.list) {
 		rc = ps_names(o.list, o.roots, stdout) || fflush(stdout) ? 1 : 0;

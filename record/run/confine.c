@@ -16,15 +16,14 @@
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "events/perm.h"
-#include "host/nsopen.h"
 #include "host/opener.h"
 #include "host/sandbox.h"
 
 /* _IO('$', ...) and its likes: the requests of perf events. */
 #define PERF_IOCTLS 0x2400u
 
-/* What reading processes and their files takes. */
-#define READS (SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH | SANDBOX_CHECKPOINT_RESTORE)
+/* What looking at processes and cgroups takes. Their files and memory are read by openers (opener.h). */
+#define LOOKS (SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH)
 
 static int try_event(void *unused)
 {
@@ -32,34 +31,15 @@ static int try_event(void *unused)
 	return perm_try_event(-1, 0, 0);
 }
 
-/* Opens the file behind one of our own mappings, as the recorder does with those of others. */
-static int try_mapping(void *unused)
-{
-	int fd = nsopen_mapping_at((uint32_t)getpid(), (uintptr_t)&try_mapping, NULL);
-
-	(void)unused;
-	if (fd >= 0)
-		close(fd);
-	return fd < 0 ? fd : 0;
-}
-
 static int try_folder(void *path)
 {
 	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
 }
 
-/* Is it for @more that @try fails with no other capabilities than @caps? */
-static bool needs(uint64_t caps, uint64_t more, int (*try)(void *ctx), void *ctx)
-{
-	int err = sandbox_try_with(caps, try, ctx);
-
-	return (err == -EPERM || err == -EACCES) && !sandbox_try_with(caps | more, try, ctx);
-}
-
 static bool folder_needs(uint64_t caps, const char *output)
 {
 	char *real = realpath(output, NULL), *path = real ? real : xstrdup(output);
-	bool needed = needs(caps, SANDBOX_DAC_OVERRIDE, try_folder, dirname(path));
+	bool needed = sandbox_needs(caps, SANDBOX_DAC_OVERRIDE, try_folder, dirname(path));
 
 	free(path);
 	return needed;
@@ -67,11 +47,10 @@ static bool folder_needs(uint64_t caps, const char *output)
 
 static uint64_t wanted(const struct confine *c)
 {
-	uint64_t caps = READS | (c->late_events ? SANDBOX_PERFMON : 0);
+	uint64_t caps = LOOKS | (c->late_events ? SANDBOX_PERFMON : 0);
 
-	/* Linux before 5.8 and 5.9, and Debian's and Ubuntu's perf_event_paranoid. */
-	if ((c->late_events && needs(caps, SANDBOX_SYS_ADMIN, try_event, NULL)) ||
-	    needs(caps, SANDBOX_SYS_ADMIN, try_mapping, NULL))
+	/* Linux before 5.8, and Debian's and Ubuntu's perf_event_paranoid. */
+	if (c->late_events && sandbox_needs(caps, SANDBOX_SYS_ADMIN, try_event, NULL))
 		caps |= SANDBOX_SYS_ADMIN;
 	/* The command may run as another user when it is time to end it. */
 	if (c->child)
@@ -130,7 +109,7 @@ int confine_calls(const struct confine *c)
 		{ SYS_kill, 1, 0xffffffff, pid, 0 }, { SYS_tgkill, 1, 0xffffffff, pid, 0 }, { SYS_wait4, 0, 0, 0, 0 },
 		/* openers: a time limit, a copy of a file, and their end */
 		{ SYS_setsockopt, 0, 0, 0, 0 }, { SYS_memfd_create, 0, 0, 0, 0 }, { SYS_kill, 1, 0xffffffff, opener, 0 },
-		{ SYS_ioctl, 2, 0xff00, PERF_IOCTLS, 0 }, { SYS_process_vm_readv, 0, 0, 0, 0 }, { SYS_openat2, 0, 0, 0, 0 },
+		{ SYS_ioctl, 2, 0xff00, PERF_IOCTLS, 0 }, { SYS_openat2, 0, 0, 0, 0 },
 		{ SYS_timerfd_create, 0, 0, 0, 0 }, { SYS_timerfd_settime, 0, 0, 0, 0 }, { SYS_signalfd4, 0, 0, 0, 0 },
 		{ SYS_epoll_create1, 0, 0, 0, 0 }, { SYS_epoll_ctl, 0, 0, 0, 0 }, { SYS_epoll_pwait, 0, 0, 0, 0 },
 #ifdef SYS_epoll_wait

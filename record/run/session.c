@@ -645,7 +645,7 @@ int session_run(const struct record_opts *o, int *signo)
 	block_signals(&s);
 	if (o->proc)
 		nsopen_set_proc(o->proc);
-	err = opener_start();
+	err = opener_start(!o->no_sandbox);
 	if (!err)
 		err = check(&s);
 	if (err == -EINVAL)

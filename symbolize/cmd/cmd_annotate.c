@@ -509,7 +509,7 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (cfg.debuginfod && debuginfod_turn_on(cfg.servers))
 		return EXIT_FAILURE;
-	if (opener_start())
+	if (opener_start(!cfg.no_sandbox))
 		return EXIT_FAILURE;
 	err = run(&cfg);
 	debuginfod_turn_off();

@@ -205,7 +205,7 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (!cfg.input)
 		cfg.input = rec_reader_default();
-	if (opener_start())
+	if (opener_start(true))
 		return EXIT_FAILURE;
 	err = export(&cfg);
 	opener_stop();

@@ -349,7 +349,7 @@ int symbolize_run(struct symbolize_opts *o)
 	log_set_verbosity(o->quiet ? -1 : o->verbose);
 	if (o->debuginfod && debuginfod_turn_on(o->servers))
 		return EXIT_FAILURE;
-	if (opener_start())
+	if (opener_start(!o->no_sandbox))
 		return EXIT_FAILURE;
 	/*
 	 * In "record -o - | symbolize", the terminal sends Ctrl-C to both. While the recording

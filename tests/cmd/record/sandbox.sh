@@ -27,9 +27,27 @@ each_thread() { # COMMAND: with $t = PID/task/TID
 	done
 }
 
-# CAP_DAC_READ_SEARCH 2, CAP_SYS_PTRACE 19, CAP_PERFMON 38, CAP_CHECKPOINT_RESTORE 40, and what older
-# kernels need: CAP_SYS_ADMIN 21.
-allowed=$(printf %x $((1 << 2 | 1 << 19 | 1 << 21 | 1 << 38 | 1 << 40)))
+# CAP_DAC_READ_SEARCH 2, CAP_SYS_PTRACE 19, CAP_PERFMON 38, and what older kernels need: CAP_SYS_ADMIN 21.
+allowed=$(printf %x $((1 << 2 | 1 << 19 | 1 << 21 | 1 << 38)))
+# Openers: instead of CAP_PERFMON, CAP_CHECKPOINT_RESTORE 40. Who forks them may set priorities: CAP_SYS_NICE 23.
+opens=$(printf %x $((1 << 2 | 1 << 19 | 1 << 21 | 1 << 40)))
+forks=$(printf %x $((0x$opens | 1 << 23)))
+# children PID NAME: those that are called NAME.
+children() {
+	local c
+	for c in $(cat "/proc/$1/task"/*/children 2>/dev/null); do
+		[ "$(cat "/proc/$c/comm" 2>/dev/null)" != "$2" ] || echo "$c"
+	done
+}
+# limited PIDS BITS: their capabilities are among BITS, and they can get no others.
+limited() {
+	local p f
+	[ -n "$1" ] || return 1
+	for p in $1; do
+		for f in CapEff CapPrm; do within "$(field $f $p)" "$2" || { echo "$f of $p: $(field $f $p)"; return 1; }; done
+		[ "$(field NoNewPrivs $p)" = 1 ] || { echo "new privileges of $p"; return 1; }
+	done
+}
 filters=1
 [ "$(field Seccomp self)" ] || filters=
 
@@ -49,6 +67,16 @@ if running -a -o a.data; then
 		skip "-a: CAP_SYS_ADMIN is not needed" "this kernel needs it"
 	fi
 	is "-a: root's files are not ours to write" "$(awk '$1 == "Uid:" { print $2, $3, $4, ($5 != 0) }' "/proc/$pid/status")" "0 0 0 1"
+	zygote=$(children $pid nsprof-opener)
+	openers=$(children "$zygote" nsprof-opener)
+	check "-a: openers keep what reading takes" limited "$openers" "$opens"
+	check "-a: their parent hardly more" limited "$zygote" "$forks"
+	is "-a: root's files are not theirs to write" "$(for p in $zygote $openers; do awk '$1 == "Uid:" { print ($5 != 0) }' "/proc/$p/status"; done | sort -u)" 1
+	if [ -n "$filters" ]; then
+		is "-a: system calls of openers are filtered" "$(for p in $openers; do field Seccomp $p; done | sort -u)" 2
+	else
+		skip "-a: system calls of openers are filtered" "the kernel has no seccomp"
+	fi
 	ended
 else
 	fail "-a: a recorder that is confined" "$(cat err)"
@@ -111,6 +139,8 @@ ended
 "$NSPROF-record" -a -o f.data --no-sandbox 2>err &
 pid=$!
 wait_for '[ -s f.data ]' 10
+zygote=$(children $pid nsprof-opener)
+is "--no-sandbox: so do openers" "$(field CapEff "$zygote") $(field NoNewPrivs "$zygote")" "$(field CapEff self) $(field NoNewPrivs self)"
 is "--no-sandbox: keeps its rights" "$(field CapEff "$pid") $(field NoNewPrivs "$pid") $(field Seccomp "$pid")" \
 	"$(field CapEff self) $(field NoNewPrivs self) $(field Seccomp self)"
 ended

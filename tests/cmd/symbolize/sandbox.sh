@@ -33,6 +33,7 @@ pid=$!
 parser() {
 	local p
 	for p in $(pgrep -P "$pid"); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != nsprof-opener ] || continue
 		[ "$(field NoNewPrivs "$p")" != 1 ] || { echo "$p"; return 0; }
 	done
 	return 1

@@ -383,7 +383,7 @@ int main(void)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	failed = cmocka_run_group_tests(tests, setup, teardown);
 	/* The same in an opener. */
-	if (opener_start())
+	if (opener_start(true))
 		return 1;
 	failed += cmocka_run_group_tests(tests, setup, teardown);
 	opener_stop();

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -29,6 +31,7 @@
 #include "base/signals.h"
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "host/opener_rights.h"
 #include "host/sandbox.h"
 
 /* In a child: complains on descriptor 3 about @what unless @ok. */
@@ -269,6 +272,57 @@ static void test_root_reads(void **state)
 	unlink(owned);
 }
 
+/* As an opener: the rights and calls to read everything, and nothing else. */
+static void opener(void)
+{
+	const uint64_t reads = SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH | SANDBOX_CHECKPOINT_RESTORE | SANDBOX_SYS_ADMIN;
+	struct open_how how = { .flags = O_WRONLY };
+	char *const argv[] = { (char *)(uintptr_t) "true", NULL };
+	struct sandbox_state st;
+
+	opener_rights_prepare();
+	expect("zygote", !(sandbox_permitted() & ~(reads | SANDBOX_SYS_NICE)));
+	opener_rights_give_up();
+	sandbox_state(&st);
+	expect("state", !(st.caps & ~reads) && st.no_new_privs && st.filter);
+	expect("read", open(owned, O_RDONLY) >= 0);
+	expect("nothing was refused", sandbox_refused() < 0);
+	fails("open to write", open(owned, O_WRONLY), EPERM);
+	expect("that was refused", sandbox_refused() == SYS_openat);
+	fails("openat2 to write", syscall(SYS_openat2, AT_FDCWD, owned, &how, sizeof(how)), EACCES);
+	fails("unlink", unlink(owned), EPERM);
+	fails("fork", fork(), EPERM);
+	fails("execve", execv("/bin/true", argv), EPERM);
+	fails("socket", socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+	fails("ptrace", ptrace(PTRACE_ATTACH, getppid(), 0, 0), EPERM);
+	fails("write to memory", syscall(SYS_process_vm_writev, getppid(), NULL, 0, NULL, 0, 0), EPERM);
+	fails("memory to write", open("/proc/1/mem", O_WRONLY), EPERM);
+	fails("kill", kill(getppid(), 0), EPERM);
+	fails("setfsuid", syscall(SYS_setfsuid, 0), EPERM);
+	fails("ioctl", ioctl(0, TIOCSTI, ""), EPERM);
+	fails("setns", syscall(SYS_setns, 0, 0), EPERM);
+}
+
+static void test_opener(void **state)
+{
+	const uint64_t reads = SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH;
+	char said[8192];
+	int fd;
+
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip();
+#endif
+	if (geteuid() || no_filters() || (sandbox_permitted() & reads) != reads)
+		skip();
+	strcpy(owned, "/tmp/sandbox-XXXXXX");
+	fd = mkstemp(owned);
+	assert_true(fd >= 0);
+	close(fd);
+	inside(opener, said, sizeof(said));
+	unlink(owned);
+}
+
 static int reads_shadow(void *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -341,7 +395,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),	  cmocka_unit_test(test_earlier_thread),
-		cmocka_unit_test(test_root_reads), cmocka_unit_test(test_try),
+		cmocka_unit_test(test_root_reads), cmocka_unit_test(test_opener), cmocka_unit_test(test_try),
 		cmocka_unit_test(test_no_paths),  cmocka_unit_test(test_names),
 	};
 
