@@ -9,6 +9,8 @@
  * that says what helps.
  */
 int tempfile_open(void);
+/* From now on, @open does what tempfile_open() does: for a process that has no right to (parser.h). */
+void tempfile_use(int (*open)(void));
 /* Writes all @n bytes of @buf to @fd. 0, or negative errno after a message. */
 int tempfile_write(int fd, const void *buf, size_t n);
 

@@ -30,19 +30,26 @@ static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 static volatile pid_t child;
 
-static void forward(int signo)
+/* What a terminal sends goes to all programs in front of it, the parser among them. */
+static void forward(int signo, siginfo_t *info, void *context)
 {
 	const int saved = errno;
 
-	kill(child, signo);
+	(void)context;
+	if (info->si_code != SI_KERNEL)
+		kill(child, signo);
 	errno = saved;
 }
 
 /* Signals that the caller ignores stay ignored, here and there. */
 static void forward_signals(bool on)
 {
-	struct sigaction sa = { .sa_handler = on ? forward : SIG_DFL, .sa_flags = SA_RESTART }, old;
+	struct sigaction sa = { .sa_flags = SA_RESTART }, old;
 
+	if (on) {
+		sa.sa_sigaction = forward;
+		sa.sa_flags |= SA_SIGINFO;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(forwarded); i++)
 		if (!sigaction(forwarded[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(forwarded[i], &sa, NULL);
@@ -96,13 +103,14 @@ static void close_inherited(void)
 		only_write_to_terminal(fd);
 }
 
-static void __attribute__((noreturn)) run_child(const int sock[SOCKETS], int (*fn)(void *ctx), void *ctx, pid_t parent)
+static void __attribute__((noreturn)) run_child(const int sock[SOCKETS], int (*fn)(void *ctx), void *ctx,
+						   const struct parser *p, pid_t parent)
 {
 	close_inherited();
 	opener_through(sock[FILES]);
 	parser_outputs_ask(sock[REQUESTS]);
 	parser_fault_catch();
-	parser_confine(parent);
+	parser_confine(p, parent);
 	exit(fn(ctx));
 }
 
@@ -125,6 +133,11 @@ static void serve(const struct parser *p, const int sock[SOCKETS])
 	}
 }
 
+static const char *input(const struct parser *p)
+{
+	return p->input ? p->input : "the recording";
+}
+
 /* Ends this program as @signo ended the parser. */
 static int end_by(int signo)
 {
@@ -141,7 +154,7 @@ static int end_by(int signo)
 }
 
 /* 0 with *@pid, or negative errno. @sock: our ends. */
-static int start(int sock[SOCKETS], pid_t *pid, int (*fn)(void *ctx), void *ctx)
+static int start(const struct parser *p, int sock[SOCKETS], pid_t *pid, int (*fn)(void *ctx), void *ctx)
 {
 	const pid_t us = getpid();
 	int a[2], b[2], err;
@@ -161,7 +174,7 @@ static int start(int sock[SOCKETS], pid_t *pid, int (*fn)(void *ctx), void *ctx)
 
 		close(a[0]);
 		close(b[0]);
-		run_child(ends, fn, ctx, us);
+		run_child(ends, fn, ctx, p, us);
 	}
 	err = *pid < 0 ? -errno : 0;
 	close(a[1]);
@@ -182,10 +195,10 @@ static int run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 	pid_t pid = 0;
 
 	forward_signals(false);
-	err = start(sock, &pid, fn, ctx);
+	err = start(p, sock, &pid, fn, ctx);
 	if (err) {
-		pr_err("cannot start the process that reads the recording: %s; raise the limit of processes (ulimit -u), or use --no-sandbox",
-		       strerror(-err));
+		pr_err("cannot start the process that reads %s: %s; raise the limit of processes (ulimit -u), or use --no-sandbox",
+		       input(p), strerror(-err));
 		return err;
 	}
 	child = pid;
@@ -204,6 +217,7 @@ static int run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 {
 	int status, signo;
+	const char *name;
 
 	parser_fault_init();
 	for (;;) {
@@ -218,7 +232,8 @@ int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 		if (!parser_fault_learn(signo))
 			break;
 	}
-	pr_err("the process that reads the recording was ended by signal %d (%s); what it should write is missing or cut", signo,
-	       strsignal(signo));
+	name = parser_fault_name();
+	pr_err("the process that reads %s was ended by signal %d (%s)%s%s%s; what it should write is missing or cut", input(p), signo,
+	       strsignal(signo), *name ? " while it read '" : "", name, *name ? "'" : "");
 	return EXIT_FAILURE;
 }

@@ -20,10 +20,11 @@ enum parser_request {
 	PARSER_OUT_KEEP,	/* value: the number */
 	PARSER_OUT_DROP,	/* the same */
 	PARSER_OUT_FOLDER,	/* text: the path */
+	PARSER_TEMP,		/* answer: fd of an unnamed temporary file (tempfile.h) */
 	PARSER_OTHER,		/* from here on: see @serve */
 };
 
-#define PARSER_TEXT_MAX 4096
+#define PARSER_TEXT_MAX 32768
 
 struct parser_message {
 	uint32_t kind;
@@ -36,6 +37,9 @@ struct parser {
 	bool folder;		/* @output is a folder: it may write files in it */
 	const char *suffix;	/* of those files */
 	bool sources;		/* it may read source text of others, not only binaries and maps */
+	bool temp;		/* it may have temporary files */
+	bool kernel_names;	/* it may run the BPF program that is open (ksym_bpf.h) */
+	const char *input;	/* for messages: what it reads; NULL: "the recording"; borrowed */
 	/*
 	 * Answers a request from PARSER_OTHER on: 0 or negative errno, and *@fd owned by the caller,
 	 * or -1. @text ends with a NUL.
@@ -61,12 +65,10 @@ bool parser_is(void);
  */
 int parser_ask(uint32_t kind, const char *text, int *value, int *fd);
 
-/*
- * What this thread reads now: if a fault ends the parser meanwhile, the next one does without.
- */
 /* Added to a PID, tells perf maps from binaries. */
 #define PARSER_MAP 0x80000000u
 
+/* What this thread reads now: if a fault ends the parser meanwhile, the next one does without. */
 struct parser_work {
 	uint32_t what;		/* a number of the caller's; 0: nothing that could be left out */
 	const char *name;	/* borrowed */

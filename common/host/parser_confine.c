@@ -1,6 +1,7 @@
 #include "host/parser_confine.h"
 
 #include <errno.h>
+#include <linux/bpf.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static void limit_memory(void)
 	limit(RLIMIT_DATA, MIN(ram, memlimit_bytes()) / 4 * 3);
 }
 
-static int filter(void)
+static int filter(const struct parser *p)
 {
 	const struct sandbox_call own[] = {
 		{ SYS_tgkill, 1, 0xffffffff, (uint64_t)getpid(), 0 }, { SYS_memfd_create, 0, 0, 0, 0 },
@@ -53,10 +54,11 @@ static int filter(void)
 #endif
 		{ SYS_readlinkat, 0, 0, 0, EACCES },
 	};
-	struct sandbox_calls lists[2] = { { own, ARRAY_SIZE(own) } };
+	static const struct sandbox_call names[] = { { SYS_bpf, 1, 0xffffffff, BPF_PROG_TEST_RUN, 0 } };
+	struct sandbox_calls lists[3] = { { own, ARRAY_SIZE(own) }, { .v = NULL }, { names, ARRAY_SIZE(names) } };
 
 	lists[1].v = sandbox_basic_calls(&lists[1].n);
-	return sandbox_filter(lists, ARRAY_SIZE(lists));
+	return sandbox_filter(lists, p->kernel_names ? 3 : 2);
 }
 
 static const char *reason(int err)
@@ -64,7 +66,7 @@ static const char *reason(int err)
 	return err ? strerror(-err) : "yes";
 }
 
-void parser_confine(pid_t parent)
+void parser_confine(const struct parser *p, pid_t parent)
 {
 	int user, caps, paths, calls;
 
@@ -83,7 +85,7 @@ void parser_confine(pid_t parent)
 	if (getppid() != parent)
 		_exit(1);
 	paths = sandbox_no_paths();
-	calls = filter();
+	calls = filter(p);
 	pr_verbose("sandbox of the parser: own user: %s; no capabilities: %s; no paths: %s; system calls filtered: %s",
 		   geteuid() >= FIRST_USER ? reason(user) : "not started by root", reason(caps), reason(paths), reason(calls));
 }

@@ -4,10 +4,12 @@
 
 #include <sys/types.h>
 
+#include "host/parser.h"
+
 /*
  * For the calling process, which has one thread. Layers that the kernel lacks are left out; -v says
  * what is in force. @parent: if that process has gone, this one ends.
  */
-void parser_confine(pid_t parent);
+void parser_confine(const struct parser *p, pid_t parent);
 
 #endif

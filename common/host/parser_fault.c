@@ -94,21 +94,31 @@ void parser_output_begins(void)
 		shared->output = true;
 }
 
-bool parser_fault_learn(int signo)
+const char *parser_fault_name(void)
 {
-	const uint32_t what = shared ? shared->what : 0;
-	char name[NAME_ROOM];
+	static char name[NAME_ROOM];
 
-	if (!what || shared->output || navoid == AVOID_MAX || parser_avoids(what))
-		return false;
+	if (!shared)
+		return "";
 	memcpy(name, shared->name, sizeof(name));
 	name[sizeof(name) - 1] = '\0';
 	for (char *p = name; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
+	return name;
+}
+
+bool parser_fault_learn(int signo)
+{
+	const uint32_t what = shared ? shared->what : 0;
+	const char *name = parser_fault_name();
+
+	if (!what || shared->output || navoid == AVOID_MAX || parser_avoids(what))
+		return false;
 	pr_warn("reading '%s' ended the process that reads files of others, by signal %d (%s): beginning again without that file",
 		name, signo, strsignal(signo));
 	avoid[navoid++] = what;
 	shared->what = 0;
+	shared->name[0] = '\0';
 	return true;
 }

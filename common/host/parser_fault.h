@@ -13,5 +13,7 @@ void parser_fault_catch(void);
  * on. True: another parser may do better. False: this is not known, or it would be of no use.
  */
 bool parser_fault_learn(int signo);
+/* Afterwards: the name of what it read, fit for a message; "" if that is not known. Borrowed. */
+const char *parser_fault_name(void);
 
 #endif

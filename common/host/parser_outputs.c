@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "base/tempfile.h"
 #include "base/util.h"
 #include "host/opener_wire.h"
 
@@ -74,12 +75,20 @@ static int keeper_folder(const char *path)
 	return parser_ask(PARSER_OUT_FOLDER, path, NULL, NULL);
 }
 
+static int ask_temp(void)
+{
+	int fd, err = parser_ask(PARSER_TEMP, NULL, NULL, &fd);
+
+	return err ? err : fd;
+}
+
 void parser_outputs_ask(int sock)
 {
 	static const struct outfile_keeper keeper = { keeper_open, keeper_finish, keeper_folder };
 
 	asks = sock;
 	outfile_use_keeper(&keeper);
+	tempfile_use(ask_temp);
 }
 
 /* ---- in the program ---- */
@@ -138,6 +147,12 @@ static int end_output(int i, bool keep)
 	return 0;
 }
 
+static int open_temp(int *fd)
+{
+	*fd = tempfile_open();
+	return MIN(*fd, 0);
+}
+
 bool parser_outputs_serve(int sock, const struct parser *p)
 {
 	static struct parser_message m;
@@ -157,6 +172,8 @@ bool parser_outputs_serve(int sock, const struct parser *p)
 		err = end_output(m.value, m.kind == PARSER_OUT_KEEP);
 	else if (m.kind == PARSER_OUT_FOLDER)
 		err = p->folder && !strcmp(m.text, p->output) ? outfile_folder(m.text) : -EPERM;
+	else if (m.kind == PARSER_TEMP)
+		err = p->temp ? open_temp(&fd) : -EPERM;
 	else if (p->serve)
 		err = p->serve(p->ctx, m.kind, &m.value, m.text, &fd);
 	m.kind = (uint32_t)err;

@@ -128,12 +128,19 @@ static int spool(int from, const char *shown)
 	return err;
 }
 
+static bool no_sandbox;
+
+void rec_input_no_sandbox(void)
+{
+	no_sandbox = true;
+}
+
 /* Run nsprof-import from @in to @out, both positioned at the start. It reports its own errors. */
 static int import(int in, int out, const char *shown, const char *event)
 {
 	char *argv[] = { NULL, xstrdup("--name"), xstrdup(shown), xstrdup("-i"), xstrdup("-"), xstrdup("-o"), xstrdup("-"),
-			 NULL, NULL, NULL };
-	size_t n = ARRAY_SIZE(argv) - 3;
+			 NULL, NULL, NULL, NULL };
+	size_t n = ARRAY_SIZE(argv) - 4;
 	int status = 0;
 	pid_t pid;
 
@@ -141,6 +148,8 @@ static int import(int in, int out, const char *shown, const char *event)
 		argv[n++] = xasprintf("--event=%s", event);
 	if (log_verbosity() < 0)
 		argv[n++] = xstrdup("-q");
+	if (no_sandbox)
+		argv[n++] = xstrdup("--no-sandbox");
 	pid = fork();
 	if (pid == 0) {
 		dup2(in, STDIN_FILENO);

@@ -11,6 +11,8 @@
  * after a message.
  */
 int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size);
+/* From now on, perf.data is imported with all rights (--no-sandbox). */
+void rec_input_no_sandbox(void);
 /*
  * Opens @path (borrowed) for a later rec_input_open() that has no right to do so. 0, or negative
  * errno after a message.

@@ -11,6 +11,7 @@
 #include "host/nsopen.h"
 #include "host/openwhy.h"
 #include "host/opener_loss.h"
+#include "host/parser.h"
 #include "jit/perfmap_line.h"
 #include "jit/perfmap_slice.h"
 #include "jitdump.h"
@@ -138,17 +139,8 @@ static void make_all_readable(struct capture_job *job)
 	}
 }
 
-void capture_job_run(struct capture_job *job)
+static void run(struct capture_job *job)
 {
-	if (job->err)
-		return;
-	if (job->tenant)
-		opener_for(job->tenant, "");
-	opener_about(hash_combine(job->kind, job->id), job->name);
-	make_all_readable(job);
-	opener_about(0, NULL);
-	if (job->err)
-		return;
 	switch (job->kind) {
 	case CAPTURE_ELF:
 		job->err = run_elf(job);
@@ -173,6 +165,31 @@ void capture_job_run(struct capture_job *job)
 		job->err = capture_ksyms(job->addrs, job->n, &job->rows);
 		break;
 	}
+}
+
+void capture_job_run(struct capture_job *job)
+{
+	const uint64_t what = hash_combine(job->kind, job->id);
+	/* For parser_working_on(): 0 is nothing. */
+	const uint32_t work = (uint32_t)what | 1;
+
+	if (job->err)
+		return;
+	if (parser_avoids(work)) {
+		job->err = -ECANCELED;
+		job->why = "reading it ended the process that did it";
+		return;
+	}
+	if (job->tenant)
+		opener_for(job->tenant, "");
+	opener_about(what, job->name);
+	make_all_readable(job);
+	opener_about(0, NULL);
+	if (job->err)
+		return;
+	parser_working_on(work, job->name);
+	run(job);
+	parser_working_on(0, NULL);
 }
 
 bool capture_job_refused(const struct capture_job *job, struct strbuf *out)

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
 {
 	struct import_opts o = { .input = NULL };
 	bool quiet = false, build_info = false;
-	int verbose = 0, first, err;
+	int verbose = 0, first, err, status;
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
 		{ "input", 'i', "FILE",
@@ -56,6 +56,7 @@ int main(int argc, char **argv)
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
 		OPT_COMMON_VERBOSE(&verbose),
+		OPT_COMMON_NO_SANDBOX(&o.no_sandbox, OPT_COMMON_NO_SANDBOX_PARSER),
 		/* for programs that read perf.data through nsprof-import */
 		{ "name", 0, "NAME", NULL, OPT_STR, &o.name, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
 		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
 	if (opener_start(true))
 		return 1;
-	err = import_run(&o);
+	status = import_run(&o);
 	opener_stop();
-	return err ? 1 : 0;
+	return status;
 }

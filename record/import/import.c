@@ -3,17 +3,15 @@
  * (contrib/doc/perf-data.md): it keeps one build-id per path, and reads it from the host once a
  * container is gone.
  */
-#include "import/import.h"
+#include "import/import_parse.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -21,14 +19,14 @@
 #include "base/xalloc.h"
 #include "events/sample_parse.h"
 #include "host/clock.h"
+#include "host/parser.h"
 #include "import/import_event.h"
 #include "import/import_host.h"
 #include "import/import_losses.h"
+#include "import/import_output.h"
 #include "import/perfdata.h"
 #include "procs/proctab.h"
 #include "recording/ledger_sums.h"
-#include "recording/rec_reader.h"
-#include "run/output.h"
 #include "sink/ledger.h"
 #include "sink/sink.h"
 #include "sink/sink_side.h"
@@ -44,13 +42,14 @@
 
 struct import {
 	const struct import_opts *o;
-	char *name;			/* name of the input, quoted; owned */
+	const struct import_files *files;
+	const char *name;		/* name of the input, quoted; borrowed */
 	struct perfdata *pd;
 	struct import_host host;
 	struct import_event event;	/* the chosen event */
 	uint64_t *chain;	/* owned: a stack joined from a sample and its deferred part */
 	uint64_t undeferred;		/* samples with a deferred part that is not in the file */
-	struct output out;
+	struct import_output *out;
 	struct record_opts ro;		/* the options that perf was given, as ours */
 	struct cgroup_fs fs;
 	struct rec_writer *w;		/* NULL until the first record */
@@ -206,20 +205,22 @@ static int begin(struct import *im, uint64_t first)
 	if (!err)
 		err = check_arch(im);
 	if (!err)
-		err = output_open(&im->out);
+		err = import_output_open(im->out);
 	if (err)
 		return err;
+	if (!import_output_again(im->out))
+		parser_output_begins();
 	if (!im->first)
 		im->first = im->last = first;
-	im->w = rec_writer_new_at(im->out.fd, im->first, start_wall(im), &err);
+	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), &err);
 	if (!im->w) {
-		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out), strerror(-err));
-		output_undo(&im->out);
+		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out->out), strerror(-err));
+		import_output_undo(im->out);
 		return err;
 	}
-	err = output_commit(&im->out);
+	err = import_output_commit(im->out);
 	if (err) {
-		output_undo(&im->out);
+		import_output_undo(im->out);
 		return err;
 	}
 	rec_writer_patient(im->w);
@@ -522,7 +523,7 @@ static void tell(const struct import *im)
 	if (pd->bytes)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)
-		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out), n,
+		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out->out), n,
 			plural(n), im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
 	strbuf_fini(&sb);
 	tell_left_out(im);
@@ -562,20 +563,20 @@ static int finish(struct import *im)
 		err = ledger_finish_told(&im->ledger, im->w, im->last);
 	e = rec_writer_finish(im->w);
 	err = err ? err : e;
-	e = output_close(&im->out);
+	e = output_close(&im->out->out);
 	err = err ? err : e;
 	if (err)
-		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-err));
+		pr_err("cannot write '%s': %s", output_shown(&im->out->out), strerror(-err));
 	else
 		tell(im);
 	return err;
 }
 
-static int run(struct import *im, int fd)
+static int run(struct import *im)
 {
 	int err;
 
-	im->pd = perfdata_open(fd, im->name);
+	im->pd = perfdata_open(im->files->fd, im->name);
 	if (!im->pd)
 		return -EINVAL;
 	/* A pipe ends now. */
@@ -589,31 +590,20 @@ static int run(struct import *im, int fd)
 	}
 	err = perfdata_each(im->pd, true, take, im);
 	if (im->sink && im->sink->err)
-		pr_err("cannot write '%s': %s", output_shown(&im->out), strerror(-im->sink->err));
+		pr_err("cannot write '%s': %s", output_shown(&im->out->out), strerror(-im->sink->err));
 	if (err)
 		return err;
 	err = finish(im);
 	return err ? err : im->pd->cut || im->pd->bad || im->pd->lacking;
 }
 
-int import_run(const struct import_opts *o)
+int import_parse(struct import_files *files)
 {
-	struct import im = { .o = o, .out.fd = -1, .fs.fd = -1 };
-	const bool in = !strcmp(o->input, "-");
-	int fd = in ? STDIN_FILENO : open(o->input, O_RDONLY | O_CLOEXEC), err;
+	struct import im = { .o = files->o, .files = files, .name = files->name, .out = &files->out, .fs.fd = -1 };
+	int err;
 
-	if (fd < 0) {
-		err = -errno;
-		pr_err("cannot open '%s': %s%s", o->input, strerror(errno),
-		       errno == ENOENT ? "; 'perf record' writes one" : rec_reader_open_hint(o->input, errno));
-		return err;
-	}
-	im.name = o->name ? xstrdup(o->name) : in ? xstrdup("standard input") : xasprintf("'%s'", o->input);
-	err = output_check(&im.out, o->output);
-	if (!err) {
-		im.room = xmalloc(PERFDATA_ROOM);
-		err = run(&im, fd);
-	}
+	im.room = xmalloc(PERFDATA_ROOM);
+	err = run(&im);
 	sink_free(im.sink);
 	if (im.pt)
 		proctab_free(im.pt);
@@ -624,10 +614,6 @@ int import_run(const struct import_opts *o)
 	import_event_fini(&im.event);
 	free(im.chain);
 	perfdata_free(im.pd);
-	output_fini(&im.out);
 	free(im.room);
-	free(im.name);
-	if (!in)
-		close(fd);
 	return err;
 }

@@ -13,11 +13,12 @@ struct import_opts {
 	const char *output;	/* NULL = the default name, or standard output if that is a pipe */
 	const char *event;	/* NULL = the first that has samples */
 	bool full_stacks;	/* --stacks=full */
+	bool no_sandbox;	/* parse with all rights */
 };
 
 /*
- * 0; 1 if the input was cut and everything before the cut was imported; negative errno after a
- * message.
+ * Parses in a parser (parser.h), unless @o says otherwise. Exit status: 0; 1 after a message, also if
+ * the input was cut and everything before the cut was imported.
  */
 int import_run(const struct import_opts *o);
 

@@ -14,7 +14,9 @@
 
 #include "base/util.h"
 #include "elf/elf_file.h"
+#include "host/kept.h"
 #include "host/nsopen.h"
+#include "host/parser.h"
 
 #define KALLSYMS "[kernel.kallsyms]"
 
@@ -124,12 +126,16 @@ void import_host_look(struct import_host *h, const struct perfdata *pd, const st
 /* The address of the kernel symbol @name; 0 if it does not exist or is hidden. */
 static uint64_t kernel_symbol(const char *name)
 {
-	FILE *f = fopen("/proc/kallsyms", "re");
+	int fd = kept_open("/proc/kallsyms", false);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	char line[512], sym[256];
 	uint64_t addr, found = 0;
 
-	if (!f)
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
 		return 0;
+	}
 	while (!found && fgets(line, sizeof(line), f))
 		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, sym) == 2 && !strcmp(sym, name))
 			found = addr;
@@ -175,6 +181,7 @@ static size_t host_build_id(const struct kmmap *m, uint8_t id[BUILD_ID_MAX], boo
 	struct stat st;
 	int root = nsopen_host_root(), fd = root < 0 ? root : nsopen_file(root, m->path, 0, &st), err;
 	struct elf_file *ef = NULL;
+	uint32_t work;
 	size_t len = 0;
 
 	*mapped = false;
@@ -183,10 +190,13 @@ static size_t host_build_id(const struct kmmap *m, uint8_t id[BUILD_ID_MAX], boo
 	if (fd < 0)
 		return 0;
 	*mapped = st.st_ino == m->ino && st.st_dev == makedev(m->dev_major, m->dev_minor);
-	ef = elf_file_open_fd(fd, &err);
+	work = (uint32_t)hash_path(m->path) | 1;
+	parser_working_on(work, m->path);
+	ef = parser_avoids(work) ? NULL : elf_file_open_fd(fd, &err);
 	if (ef)
 		len = elf_file_build_id(ef, id);
 	elf_file_close(ef);
+	parser_working_on(0, NULL);
 	close(fd);
 	return len;
 }

@@ -18,6 +18,7 @@ static struct {
 } maps[MAPS_MAX];
 
 static volatile sig_atomic_t nmaps, shrank;
+static struct sigaction before;	/* what SIGBUS does elsewhere */
 
 static void on_bus(int signo, siginfo_t *info, void *context)
 {
@@ -34,8 +35,8 @@ static void on_bus(int signo, siginfo_t *info, void *context)
 		errno = err;
 		return;
 	}
-	/* Not one of ours: the access is repeated on return and ends the program. */
-	signal(signo, SIG_DFL);
+	/* Not one of ours: the access is repeated on return. */
+	sigaction(signo, &before, NULL);
 	errno = err;
 }
 
@@ -56,7 +57,7 @@ int mapped_open(int fd, size_t size, const uint8_t **map)
 	maps[at].end = (uintptr_t)p + size;
 	nmaps = at + 1;
 	*map = p;
-	if (!sigaction(SIGBUS, &sa, NULL))
+	if (!sigaction(SIGBUS, &sa, at ? NULL : &before))
 		return 0;
 	mapped_close(p, size);
 	return -EINVAL;

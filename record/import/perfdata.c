@@ -543,11 +543,11 @@ static int open_pipe(struct perfdata *pd, const char *name)
 
 static int open_dir(struct perfdata *pd, const char *name)
 {
-	int fd = openat(pd->fd, "data", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	int fd = perfdata_part_open(pd->fd, -1), err;
 	struct stat st;
 
 	if (fd < 0)
-		return errno == ENOENT ? -EISDIR : -errno;
+		return fd == -ENOENT ? -EISDIR : fd;
 	if (fstat(fd, &st))
 		err = -errno;
 	else

@@ -137,6 +137,12 @@ struct perfdata {
 struct perfdata *perfdata_open(int fd, const char *name);
 void perfdata_free(struct perfdata *pd);	/* accepts NULL */
 
+/*
+ * File "data.<number>" of such a directory, or "data" for -1: an owned fd, or negative errno. In a
+ * parser the program opens it, asked by PERFDATA_PART with that number.
+ */
+#define PERFDATA_PART (PARSER_OTHER + 310)
+int perfdata_part_open(int dirfd, int number);
 /* For perfdata.c: opens the parts in @dirfd. 0 or negative errno. */
 int perfdata_open_parts(struct perfdata *pd, int dirfd);
 void perfdata_close_parts(struct perfdata *pd);

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "host/parser.h"
 #include "import/mapped.h"
 #include "import/perfdata.h"
 
-#define PARTS_MAX 4096u
+#define PARTS_MAX 4096
 
 /* -ENODATA: it is empty. */
 static int map_part(int fd, struct perfdata_part *part)
@@ -35,24 +36,36 @@ static int map_part(int fd, struct perfdata_part *part)
 	return 0;
 }
 
+int perfdata_part_open(int dirfd, int number)
+{
+	char name[32] = "data";
+	int fd, err;
+
+	if (parser_is()) {
+		err = parser_ask(PERFDATA_PART, NULL, &number, &fd);
+		return err ? err : fd;
+	}
+	if (number >= 0)
+		snprintf(name, sizeof(name), "data.%d", number);
+	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
 int perfdata_open_parts(struct perfdata *pd, int dirfd)
 {
 	unsigned int missing = 0;
 	size_t cap = 0;
 
-	for (unsigned int i = 0; i < PARTS_MAX; i++) {
+	for (int i = 0; i < PARTS_MAX; i++) {
 		struct perfdata_part part;
-		char name[32];
-		int fd, err;
+		int fd = perfdata_part_open(dirfd, i), err;
 
-		snprintf(name, sizeof(name), "data.%u", i);
-		fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-		if (fd < 0 && errno == ENOENT) {
+		if (fd == -ENOENT) {
 			missing++;
 			continue;
 		}
 		if (fd < 0)
-			return -errno;
+			return fd;
 		/* Those before an existing part are missing. */
 		pd->lacking += missing;
 		missing = 0;

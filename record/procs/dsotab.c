@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -20,8 +19,9 @@
 #include "elf/elf_file.h"
 #include "host/nsopen.h"
 #include "host/opener_loss.h"
-#include "host/procfs.h"
+#include "host/parser.h"
 #include "procs/dsotab.h"
+#include "procs/own_facts.h"
 
 /* Names of binaries: what has no room is looked up again. */
 #define ALIASES_MAX 65536
@@ -68,47 +68,29 @@ enum mapping_kind mapping_kind(const char *path)
 
 /* ---- our own vdso ---- */
 
-static int find_vdso(void *ctx, const struct proc_map *m)
+static void take_own_vdso(struct dsotab *dt)
 {
-	struct dsotab *dt = ctx;
+	struct own_facts own;
 
-	if (strcmp(m->path, "[vdso]"))
-		return 0;
-	dt->vdso_size = m->end - m->start;
-	return 1;
-}
-
-/* The auxiliary vector has only the address; the size is that of the mapping. */
-static void read_own_vdso(struct dsotab *dt)
-{
-	void *image = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), err;
-	char *text = fd >= 0 ? nsopen_slurp(fd, 16u << 20, NULL, &err) : NULL;
-
-	if (fd >= 0)
-		close(fd);
-	if (text && image)
-		procfs_maps(text, find_vdso, dt);
-	if (dt->vdso_size)
-		dt->vdso_image = image;
-	free(text);
+	own_facts_read(&own);
+	dt->vdso_image = own.vdso;
+	dt->vdso_size = own.vdso_size;
 }
 
 void dsotab_init(struct dsotab *dt, struct intern *paths, struct pins *pins, struct tenants *tenants)
 {
-	struct stat st;
+	struct own_facts own;
 
+	own_facts_read(&own);
 	memset(dt, 0, sizeof(*dt));
 	dt->paths = paths;
 	dt->pins = pins;
 	dt->tenants = tenants;
-	if (!stat("/", &st)) {
-		dt->own_dev = st.st_dev;
-		dt->own_ino = st.st_ino;
-	}
-	if (!stat("/proc/self/ns/mnt", &st))
-		dt->own_mnt_ns = st.st_ino;
-	read_own_vdso(dt);
+	dt->own_dev = own.dev;
+	dt->own_ino = own.ino;
+	dt->own_mnt_ns = own.mnt_ns;
+	dt->vdso_image = own.vdso;
+	dt->vdso_size = own.vdso_size;
 }
 
 void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
@@ -118,7 +100,7 @@ void dsotab_detach(struct dsotab *dt, int64_t until_ns, bool own_vdso)
 	if (!own_vdso)
 		dt->vdso_image = NULL;
 	else if (!dt->vdso_image)
-		read_own_vdso(dt);
+		take_own_vdso(dt);
 }
 
 /* The build-id of our own image. Returns its length, 0 if there is none. */
@@ -138,7 +120,7 @@ void dsotab_recorded_vdso(struct dsotab *dt, const uint8_t *id, size_t len)
 
 	if (dt->vdso_image)
 		return;
-	read_own_vdso(dt);
+	take_own_vdso(dt);
 	if (vdso_build_id(dt, own) != len || memcmp(own, id, len) != 0)
 		dt->vdso_image = NULL;
 }
@@ -471,11 +453,21 @@ static int open_mapped(struct dsotab *dt, const struct map_user *u, const struct
 	return fd;
 }
 
+/* What parser_working_on() calls a file. */
+static uint32_t file_work(const struct dsotab *dt, const struct map_entry *e)
+{
+	const char *path = intern_str(dt->paths, e->path);
+
+	return (uint32_t)hash_combine(hash_bytes(path, strlen(path)), e->ino) | 1;
+}
+
 int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_entry *e,
 		struct stat *st)
 {
 	int fd;
 
+	if (parser_is() && parser_avoids(file_work(dt, e)))
+		return -ECANCELED;
 	/* All files of a device answer, or none. */
 	opener_about(hash_combine(e->dev_major, e->dev_minor), intern_str(dt->paths, e->path));
 	fd = open_mapped(dt, u, e, st);
@@ -514,8 +506,8 @@ struct looks {
 	size_t len;		/* of the build-id; 0: none */
 };
 
-/* 0, or negative errno if its file system does not answer. */
-static int look_at(int fd, struct looks *l)
+/* @fd: what @e maps. 0, or negative errno if its file system does not answer. */
+static int look_at(const struct dsotab *dt, const struct map_entry *e, int fd, struct looks *l)
 {
 	struct elf_file *ef;
 	int copy = nsopen_copy_ends(fd, ENDS), err;
@@ -523,6 +515,8 @@ static int look_at(int fd, struct looks *l)
 	*l = (struct looks){ .elf = false };
 	if (copy < 0)
 		return copy;
+	if (parser_is())
+		parser_working_on(file_work(dt, e), intern_str(dt->paths, e->path));
 	l->elf = has_elf_magic(copy);
 	ef = l->elf ? elf_file_open_fd(copy, &err) : NULL;
 	if (ef) {
@@ -530,6 +524,7 @@ static int look_at(int fd, struct looks *l)
 		l->loads = file_loads(ef);
 	}
 	elf_file_close(ef);
+	parser_working_on(0, NULL);
 	close(copy);
 	return 0;
 }
@@ -582,7 +577,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	/* Another mapping may have replaced this one since the kernel reported it. */
-	if (look_at(fd, &l) || l.len != d->ev.build_id_len || memcmp(l.id, d->ev.build_id, l.len) || (d->loads && l.loads != d->loads) ||
+	if (look_at(dt, e, fd, &l) || l.len != d->ev.build_id_len || memcmp(l.id, d->ev.build_id, l.len) || (d->loads && l.loads != d->loads) ||
 	    (!l.len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
 		nsopen_close(fd);
 		d->pin_tries++;
@@ -681,7 +676,7 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		nsopen_close(fd);
 		fd = -ESTALE;
 	}
-	if (fd >= 0 && look_at(fd, &l)) {
+	if (fd >= 0 && look_at(dt, e, fd, &l)) {
 		nsopen_close(fd);
 		fd = -ETIMEDOUT;
 	}

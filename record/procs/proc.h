@@ -416,14 +416,6 @@ void returns_take(struct proctab *pt);
 /* The results for @p: JIT_RETURN(), sorted, owned by the caller; *@n of them. */
 uint64_t *returns_of(const struct proc *p, size_t *n);
 
-/* ---- proc_hostmap.c ---- */
-
-/*
- * The perf map of @p, a process of an imported recording, if the file on this host proves to be its
- * own: O_RDONLY, owned, or negative errno.
- */
-int hostmap_open(const struct proc *p);
-
 /* ---- proc_capture.c ---- */
 
 /* The members of @set in order, owned by the caller. */

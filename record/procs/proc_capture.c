@@ -18,6 +18,7 @@
 #include "capture/capture_job.h"
 #include "host/nsopen.h"
 #include "host/clock.h"
+#include "procs/hostmap.h"
 #include "procs/proc.h"
 
 uint64_t *capture_sorted(const struct u64map *set)
@@ -286,7 +287,7 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 		prepare_map(pt, f, p->serial, p->comm, addrs, n, &job);
 	if (kind == CAPTURE_PERF_MAP && pt->detached) {
 		job.map[0].pinned = -1;
-		job.map[0].named = hostmap_open(p);
+		job.map[0].named = hostmap_of(p);
 		job.nmaps = 1;
 	}
 	capture_job_run(&job);

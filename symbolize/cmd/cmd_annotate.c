@@ -474,6 +474,8 @@ static int run(struct annotate_opts *cfg)
 	cfg->symbol_is_file = cfg->symbol && !access(cfg->symbol, F_OK);
 	/* While a recording comes in through a pipe, Ctrl-C is for the recorder. */
 	interrupt_init(false);
+	if (cfg->no_sandbox)
+		rec_input_no_sandbox();
 	if (rec_input_prepare(cfg->input, cfg->event)) {
 		interrupt_end();
 		return EXIT_FAILURE;

@@ -356,6 +356,8 @@ int symbolize_run(struct symbolize_opts *o)
 	 * comes in, it is for the recorder, and what the recorder still writes has to be read.
 	 */
 	interrupt_init(false);
+	if (o->no_sandbox)
+		rec_input_no_sandbox();
 	if (rec_input_prepare(o->input, o->event)) {
 		interrupt_end();
 		return EXIT_FAILURE;

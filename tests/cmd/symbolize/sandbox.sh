@@ -4,12 +4,12 @@
 # reads that file.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
+. "$TOP/tests/parser.sh"
 need_cmd jq
 need_target spin
 cd "$T" || exit 1
 ! grep -qa __asan_init "$BUILD/bin/nsprof-record" || skip_all "with a sanitizer nothing is given up"
 
-field() { awk -v n="$1:" '$1 == n { print $2 }' "/proc/$2/status" 2>/dev/null; }
 "$NSPROF" record -q -e cpu-clock:u -F 999 -o a.data -- "$BUILD/tests/targets/spin" --cpu 0.5 >/dev/null || skip_all "nothing can be recorded here"
 
 # ---- the same results ----
@@ -30,23 +30,8 @@ mkfifo pipe
 sleep 100 <>pipe &
 "$NSPROF-script" a.data 2>err >pipe &
 pid=$!
-parser() {
-	local p
-	for p in $(pgrep -P "$pid"); do
-		[ "$(cat "/proc/$p/comm" 2>/dev/null)" != nsprof-opener ] || continue
-		[ "$(field NoNewPrivs "$p")" != 1 ] || { echo "$p"; return 0; }
-	done
-	return 1
-}
-if wait_for 'p=$(parser)' 10; then
-	is "no capabilities" "$((0x$(field CapPrm "$p") | 0x$(field CapEff "$p")))" 0
-	[ "$(id -u)" != 0 ] || is "they cannot come back" "$((0x$(field CapBnd "$p")))" 0
-	is "no new privileges" "$(field NoNewPrivs "$p")" 1
-	[ -z "$(field Seccomp self)" ] || is "system calls are filtered" "$(field Seccomp "$p")" 2
-	if [ "$(id -u)" = 0 ]; then
-		check "a user of its own" awk '$1 == "Uid:" || $1 == "Gid:" { n += $2 >= 2130706432 && $2 == $3 && $3 == $4 && $4 == $5 } END { exit n != 2 }' "/proc/$p/status"
-		is "and no other group" "$(sed -n 's/^Groups:[[:space:]]*//p' "/proc/$p/status" | tr -d ' ')" ''
-	fi
+parser_rights "$pid" symbolize
+if p=$(parser_of "$pid"); then
 	# The first signal asks for what was read so far, which waits for the reader as well.
 	kill -TERM "$pid"
 	sleep 0.3
@@ -58,7 +43,7 @@ else
 fi
 "$NSPROF-script" a.data 2>err >pipe &
 pid=$!
-if wait_for 'p=$(parser)' 10; then
+if wait_for 'p=$(parser_of "$pid")' 10; then
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	check "SIGKILL to the program ends both" wait_for '! kill -0 $p 2>/dev/null || grep -q "^State:.Z" /proc/$p/status' 10
