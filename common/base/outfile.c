@@ -186,7 +186,7 @@ struct outfile *outfile_open(const char *path)
 		return o;
 	}
 	o->name = xstrdup(path);
-	o->kept = keeper && outfile_descriptor(path) < 0;
+	o->kept = keeper;
 	fd = o->kept ? keeper->open(path, &o->number) : open_target(o);
 	if (fd < 0 && o->kept) {
 		release(o);

@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		o.input = "perf.data";
 	if (o.full_stacks)
 		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
-	if (opener_start(true))
+	if (opener_start(!o.no_sandbox))
 		return 1;
 	status = import_run(&o);
 	opener_stop();

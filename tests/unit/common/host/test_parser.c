@@ -278,7 +278,7 @@ static int with_opener(void *unused)
 	const struct parser p = { .output = NULL };
 
 	(void)unused;
-	return opener_start() ? 1 : parser_run(&p, takes_rights, NULL) + parser_run(&p, asks, NULL) +
+	return opener_start(true) ? 1 : parser_run(&p, takes_rights, NULL) + parser_run(&p, asks, NULL) +
 	       parser_run(&(struct parser){ .sources = true }, asks_badly, NULL);
 }
 
