@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,8 +53,14 @@ static int levels(void)
 
 int pidns_check_proc(void)
 {
-	int n = levels();
+	int n;
 
+	if (getauxval(AT_SECURE) && strcmp(nsopen_proc(), "/proc")) {
+		pr_err("cannot use --proc '%s' with file capabilities: its links would be followed with rights that you do not have; run as root",
+		       nsopen_proc());
+		return -EPERM;
+	}
+	n = levels();
 	if (n < 0) {
 		pr_err("'%s' is not a /proc that shows this process: %s; mount one: mount -t proc proc %s",
 		       nsopen_proc(), strerror(-n), nsopen_proc());

@@ -13,7 +13,7 @@ bool pidns_is_first(void);
 /*
  * Does nsopen_proc() number processes as samples do? 0; -EXDEV after a message: it belongs to
  * another namespace, where the same pids are other processes; -ENOENT after a message: it is not a
- * /proc, or does not know us.
+ * /proc, or does not know us; -EPERM after a message: a user with file capabilities chose it.
  */
 int pidns_check_proc(void);
 

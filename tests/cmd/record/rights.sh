@@ -32,6 +32,11 @@ if setcap "$caps+ep" "$PUBLIC/nsprof-record" 2>"$T/err" && [ -z "$(user "$PUBLIC
 	check "it has its names, too" [ "$(named p.data)" -gt 0 ]
 	user "$PUBLIC/nsprof-record" -q -e cpu-clock:u -o c.data -- sh -c 'grep ^CapEff: /proc/self/status >eff' 2>"$T/err"
 	is "a command has none of the capabilities" "$(awk '{ print $2 + 0 }' eff)" 0
+	# A /proc of the user's own, in which names of threads are links to files that only root reads.
+	ln -s /proc proc
+	user "$PUBLIC/nsprof-record" -q -e cpu-clock -a --duration 0.1 --proc "$PWD/proc" -o proc.data 2>"$T/err"
+	is "--proc of the user is refused" "$?" 1
+	like "with the reason" "$(cat "$T/err")" "error: cannot use --proc '.*/proc' with file capabilities: "
 	setcap -r "$PUBLIC/nsprof-record"
 	user "$PUBLIC/nsprof-record" -q -a --duration 0.1 -o n.data 2>"$T/err"
 	is "without them -a is refused" "$?" 1
