@@ -18,14 +18,17 @@ struct names {
 	size_t n, cap;
 };
 
-/* Consumes @name. */
+/*
+ * Consumes @name. Bash does not quote what is offered. Besides its operators there are braces
+ * ("{x,-o/etc/motd}" becomes two arguments), '!', '~' and '#'. A comma separates names.
+ */
 static void add(struct names *names, char *name)
 {
 	const char *p = name;
 
-	while (*p && isprint((unsigned char)*p) && !strchr(" \\\"'`$&;|<>()*?[]", *p))
+	while (isalnum((unsigned char)*p) || (*p && strchr("._-+@:/%", *p)))
 		p++;
-	if (!*name || *p) {
+	if (!*name || *name == '-' || *p) {
 		free(name);
 		return;
 	}

@@ -18,7 +18,7 @@ SHORT = [
     b'\xff\xfe', b'\xc0\xaf', b'\xe0\x80\x9b', b'\xed\xa0\x80\xed\xb0\x80', b'\xf4\x90\x80\x80', b'cut\xe2\x82', '\ufffe'.encode(), '\ufffd'.encode(),
     b'line\nbreak', b'cr\rline', b'tab\tbed', b'v\x0bf\x0c', b'semi;colon', b'semi:colon', b'"quotes"', b"it's", b'`backtick`', b'a|b', b'</script>', b']]>', b'<!--', b'&lt;',
     b'<b>', b'=cmd', b'+1+cmd', b'-1-cmd', b'@SUM(A1)', '\uff1dcmd'.encode(), b'a,b', b'=a","=b', b'\\', b'a\\', b'\\u{1b}', b'\\x{9b}', b'\\u{5c}', b'\\x1b', b'dev\\x2dsda', b'\\n', b'%s%n', b'$(id)',
-    b'#hash', b'count 12', b'count 1.5', b'count_12', b'x_[k]', b'x_[j]', b'x_[i]', b'x_[joined]', b'x', b'[kernel]', b'[x]', b'a->b', b'(paren)', b'a b', b'a_b', b'a  b', b' a', b'a ', b'?', b'..', b'-v',
+    b'#hash', b'count 12', b'count 1.5', b'count_12', b'x_[k]', b'x_[j]', b'x_[i]', b'x_[joined]', b'x', b'[kernel]', b'[x]', b'a->b', b'(paren)', b'a b', b'a_b', b'{x,-ofile}', b'bang!1', b'~root', b'a^b', b'a  b', b' a', b'a ', b'?', b'..', b'-v',
     '日本語'.encode(), 'café'.encode(), 'cafe\u0301'.encode(), '\u0301x'.encode(), 'Z\u0301\u0301\u0301\u0301\u0301'.encode(), '🔥'.encode(), '👩\u200d💻'.encode(), 'שלום'.encode(),
 ]
 LONG = [b'x' * 4000 + b'\x1b[2J', '\u202e'.encode() * 500, b';' * 300]
