@@ -14,10 +14,10 @@
 #include "cfi/cfi_priv.h"
 
 /*
- * Eight times the .eh_frame of libLLVM, which is large. The size of the input does not limit the
+ * Twice the .eh_frame of libLLVM, which is large, and only parts of it are needed. The size of the input does not limit the
  * output: a hostile table may lead each address to an FDE of its own within the same bytes.
  */
-#define EMIT_MAX (64u << 20)
+#define EMIT_MAX (16u << 20)
 
 struct emitter {
 	struct cfi *cfi;	/* index of the current FDE */

@@ -69,7 +69,6 @@ static bool proves(int fd, struct wanted *w)
 		w->why = "debug file is not ELF";
 		return false;
 	}
-	/* In this order: looking for symbols reads them all. */
 	if (!elf_file_has_section(ef, ".debug_info") && !elf_file_has_symtab(ef))
 		w->why = "debug file has neither symbols nor debug info";
 	else if (w->id_len)

@@ -87,7 +87,7 @@ size_t elf_file_code(struct elf_file *ef, uint64_t svma, const uint8_t **data)
 		return code_in_memory(ef, l, svma, data);
 	start = l->vaddr + align_down(svma - l->vaddr, PIECE);
 	slot = u64map_put(&ef->pieces, start, &is_new);
-	if (is_new && ef->pieces.n <= PIECES_MAX)
+	if (is_new && ef->pieces.n <= PIECES_MAX && elf_room_take(ef, ELF_ROOM_CODE, start, PIECE))
 		*slot = (uintptr_t)read_piece(ef, l->offset + (start - l->vaddr),
 					      MIN(PIECE + OVERLAP, l->filesz - (start - l->vaddr)));
 	if (!*slot || svma - start >= ((struct elf_piece *)(uintptr_t)*slot)->size)

@@ -1,6 +1,6 @@
 /*
  * Opens an ELF file and reads its headers and segments; all elf_*.c files use it. It calls none of
- * them but elf_identity.c. Formats: gABI 4.2 chapters 4 and 5.
+ * them but elf_identity.c and elf_room.c. Formats: gABI 4.2 chapters 4 and 5.
  *
  * The file belongs to a container, which may truncate or rewrite it at any time. So it is never
  * mapped: access to a truncated mapping raises SIGBUS. libelf reads the requested bytes with
@@ -23,7 +23,6 @@
 #define ELF_SIZE_MAX (4ull << 30)
 /* A file whose file system may not answer is copied. */
 #define COPY_MAX (512ull << 20)
-#define ELF_SHDRS_MAX (1u << 20)	/* object files may have 65,536, programs 40 */
 
 void elf_core_close(struct elf_file *ef)
 {
@@ -35,6 +34,7 @@ void elf_core_close(struct elf_file *ef)
 		close(ef->fd);
 	free(ef->loads);
 	free(ef->code);
+	elf_room_fini(ef);
 	free(ef);
 }
 
@@ -76,8 +76,6 @@ static void read_sections(struct elf_file *ef)
 
 	if (elf_getshdrnum(ef->elf, &ef->shnum) || elf_getshdrstrndx(ef->elf, &ef->shstrndx))
 		ef->shnum = 0;
-	if (ef->shnum > ELF_SHDRS_MAX)
-		ef->shnum = 0;
 	if (!ef->shnum)
 		return;
 	while ((scn = elf_nextscn(ef->elf, scn))) {
@@ -105,7 +103,7 @@ static struct elf_file *open_common(struct elf_file *ef, int *err)
 		goto bad;
 	if (ef->mem)	/* libelf takes char *, but opens it for reading and never writes to it */
 		ef->elf = elf_memory((char *)(uintptr_t)ef->mem, ef->memsize);
-	else
+	else if (elf_headers_fit(ef->fd))
 		ef->elf = elf_begin(ef->fd, ELF_C_READ, NULL);
 	if (!ef->elf || elf_kind(ef->elf) != ELF_K_ELF || !gelf_getehdr(ef->elf, &ef->ehdr))
 		goto bad;
@@ -145,6 +143,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 	}
 	ef = xcalloc(1, sizeof(*ef));
 	ef->fd = own;
+	elf_room_init(ef);
 	/* A copy has an identity of its own, which nobody will see again. */
 	if (!nsopen_is_remote(fd))
 		elf_identity_take(ef);
@@ -253,19 +252,21 @@ Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type ty
 
 		if (svma < l->vaddr || skip >= l->filesz)
 			continue;
-		return elf_getdata_rawchunk(ef->elf, (int64_t)(l->offset + skip),
-					    MIN(max, l->filesz - skip), type);
+		max = MIN(max, l->filesz - skip);
+		if (!elf_room_take(ef, ELF_ROOM_BYTES, l->offset + skip, max))
+			return NULL;
+		return elf_getdata_rawchunk(ef->elf, (int64_t)(l->offset + skip), max, type);
 	}
 	return NULL;
 }
 
-Elf_Data *elf_scn_data(Elf_Scn *scn)
+Elf_Data *elf_scn_data(struct elf_file *ef, Elf_Scn *scn)
 {
 	Elf_Data *data;
 	GElf_Shdr sh;
 
 	if (!scn || !gelf_getshdr(scn, &sh) || sh.sh_type == SHT_NOBITS ||
-	    sh.sh_size > ELF_PIECE_MAX)
+	    sh.sh_size > ELF_PIECE_MAX || !elf_room_take(ef, ELF_ROOM_SECTION, elf_ndxscn(scn), sh.sh_size))
 		return NULL;
 	data = elf_getdata(scn, NULL);
 	return data && data->d_buf ? data : NULL;

@@ -7,7 +7,7 @@
 #include "base/util.h"
 #include "elf/elf_file_priv.h"
 
-#define ELF_NOTES_MAX (1u << 20)
+#define ELF_NOTES_MAX (1u << 20)	/* bytes, of all together */
 
 void elf_file_close(struct elf_file *ef)
 {
@@ -78,7 +78,7 @@ static size_t build_id_in(Elf_Data *data, uint8_t out[20])
 
 size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20])
 {
-	size_t phnum = 0, len;
+	size_t phnum = 0, len, left = ELF_NOTES_MAX;
 	Elf_Scn *scn = NULL;
 	Elf_Data *note;
 	Elf_Type type;
@@ -90,8 +90,10 @@ size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20])
 		GElf_Phdr ph;
 
 		if (!gelf_getphdr(ef->elf, (int)i, &ph) || ph.p_type != PT_NOTE || !ph.p_filesz ||
-		    ph.p_filesz > ELF_NOTES_MAX)
+		    ph.p_filesz > left)
 			continue;
+		/* libelf keeps each chunk. */
+		left -= ph.p_filesz;
 		type = ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR;
 		note = elf_getdata_rawchunk(ef->elf, (int64_t)ph.p_offset, ph.p_filesz, type);
 		len = build_id_in(note, out);
@@ -101,9 +103,10 @@ size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20])
 	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn))) {
 		GElf_Shdr sh;
 
-		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || sh.sh_size > ELF_NOTES_MAX)
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_NOTE || sh.sh_size > left)
 			continue;
-		len = build_id_in(elf_scn_data(scn), out);
+		left -= sh.sh_size;
+		len = build_id_in(elf_getdata(scn, NULL), out);
 		if (len)
 			return len;
 	}

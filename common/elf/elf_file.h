@@ -30,6 +30,14 @@ struct elf_file *elf_file_open_again(const struct elf_file *ef);
 void elf_file_close(struct elf_file *ef);	/* accepts NULL */
 
 /*
+ * From now on each file that is opened from a descriptor may bring at most @bytes of its tables and
+ * code into memory. What exceeds it is as if it were not in the file. Without a call: no limit.
+ */
+void elf_files_room(uint64_t bytes);
+/* Was something left out because of that? */
+bool elf_file_short_of_room(const struct elf_file *ef);
+
+/*
  * A libelf handle (Elf *) for libdw, separate from our own; borrowed. NULL when none can be made.
  */
 void *elf_file_handle(struct elf_file *ef);
@@ -190,6 +198,7 @@ int elf_file_symbols_where(struct elf_file *ef, bool (*wants)(void *ctx, uint64_
  * Symbols will be read more than once: keep what the first walk finds, unless there are too many.
  */
 void elf_file_remember_symbols(struct elf_file *ef);
+/* Is there a symbol table (.symtab)? Reads headers only. */
 bool elf_file_has_symtab(struct elf_file *ef);
 
 #endif

@@ -50,13 +50,25 @@ struct elf_file {
 	struct u64map pieces;	/* svma to struct elf_piece * of code, owned; see elf_code.c */
 	struct elf_piece *piece;	/* the last one used, at @piece_start; NULL: none yet */
 	uint64_t piece_start;
+	uint64_t room;		/* bytes that may still be read into memory; see elf_files_room() */
+	struct u64map taken;	/* elf_room_take(): id and kind to bytes */
+	bool short_of_room;
 };
 
 /*
- * elf_core.c opens files and reads headers and segments. The other elf_*.c files may call it and
- * each other, but never elf_file.c, which is above them all. Down to elf_copy_read(), functions are
- * elf_core.c's.
+ * elf_core.c opens files and reads headers and segments. It uses elf_room.c. The other elf_*.c files
+ * may call both and each other, but never elf_file.c, which is above them all. Down to
+ * elf_copy_read(), functions are elf_core.c's.
  */
+
+/* What is read: a section or, unpacked, its contents (id: its number), bytes or code at an offset. */
+enum elf_room_kind { ELF_ROOM_SECTION, ELF_ROOM_UNPACKED, ELF_ROOM_BYTES, ELF_ROOM_CODE };
+void elf_room_init(struct elf_file *ef);
+void elf_room_fini(struct elf_file *ef);
+/* May @size bytes be read into memory? Then they are charged, the first time. */
+bool elf_room_take(struct elf_file *ef, enum elf_room_kind kind, uint64_t id, uint64_t size);
+/* Has the file behind @fd so few sections that libelf may look at it? It has memory for each. */
+bool elf_headers_fit(int fd);
 
 /* Frees @ef (may be NULL) before any other part was made. Otherwise use elf_file_close(). */
 void elf_core_close(struct elf_file *ef);
@@ -74,7 +86,7 @@ void elf_core_close(struct elf_file *ef);
 Elf_Data *elf_image(struct elf_file *ef, uint64_t svma, size_t want, Elf_Type type);
 
 /* elf_getdata() of @scn, NULL when it is larger than ELF_PIECE_MAX or has no bytes. */
-Elf_Data *elf_scn_data(Elf_Scn *scn);
+Elf_Data *elf_scn_data(struct elf_file *ef, Elf_Scn *scn);
 
 /*
  * Read bytes [@off, @off + @len) of the file to their place in the copy; bytes past its end stay 0.

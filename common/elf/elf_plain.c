@@ -59,7 +59,8 @@ int elf_plain_section(struct elf_file *ef, Elf_Scn *scn, const uint8_t **data, s
 	Elf_Data *raw;
 	GElf_Chdr ch;
 
-	if (!gelf_getchdr(scn, &ch) || ch.ch_size > ELF_PIECE_MAX)
+	if (!gelf_getchdr(scn, &ch) || ch.ch_size > ELF_PIECE_MAX ||
+	    !elf_room_take(ef, ELF_ROOM_UNPACKED, elf_ndxscn(scn), ch.ch_size))
 		return -EINVAL;
 	if (ch.ch_type == ELF_CH_ZSTD)
 		return unpack_zstd(ef, scn, &ch, data, size);

@@ -61,7 +61,7 @@ static Elf_Data *relocs_of(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *s
 			return NULL;
 		d = elf_image(ef, sh->sh_addr + skip, sh->sh_size - skip, ELF_T_RELA);
 	}
-	return d ? d : elf_scn_data(scn);
+	return d ? d : elf_scn_data(ef, scn);
 }
 
 static void read_relocs(Elf_Data *d, const struct elf_symtab *dynsym, bool is_plt, struct slots *out)

@@ -42,7 +42,7 @@ static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *s
 	return next_section(ef, NULL, name, sh, zdebug);
 }
 
-static int decompress_gnu(Elf_Scn *scn)
+static int decompress_gnu(struct elf_file *ef, Elf_Scn *scn)
 {
 	Elf_Data *raw = elf_rawdata(scn, NULL);
 	uint64_t size = 0;
@@ -54,7 +54,7 @@ static int decompress_gnu(Elf_Scn *scn)
 		return 0;
 	for (int i = 4; i < GNU_ZHDR; i++)
 		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
-	if (size > ELF_PIECE_MAX)
+	if (size > ELF_PIECE_MAX || !elf_room_take(ef, ELF_ROOM_UNPACKED, elf_ndxscn(scn), size))
 		return -EINVAL;
 	return elf_compress_gnu(scn, 0, 0) == 1 ? 0 : -EINVAL;
 }
@@ -65,10 +65,12 @@ static int contents(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool
 	Elf_Data *raw;
 	int err = 0;
 
+	if (!elf_room_take(ef, ELF_ROOM_SECTION, elf_ndxscn(scn), sh->sh_size))
+		return -EINVAL;
 	if (sh->sh_flags & SHF_COMPRESSED)
 		return elf_plain_section(ef, scn, data, size);
 	if (zdebug)
-		err = decompress_gnu(scn);
+		err = decompress_gnu(ef, scn);
 	else if (sh->sh_size > ELF_PIECE_MAX)
 		err = -EINVAL;
 	if (err)

@@ -3,6 +3,7 @@
  * locates .dynsym (chapter 5). Only the hash tables tell its length.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/util.h"
 #include "elf/elf_file.h"
@@ -191,7 +192,7 @@ bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *
 		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type || !sh.sh_entsize)
 			continue;
 		str = elf_getscn(ef->elf, sh.sh_link);
-		if (!elf_symtab_init(tab, elf_scn_data(scn), elf_scn_data(str)))
+		if (!elf_symtab_init(tab, elf_scn_data(ef, scn), elf_scn_data(ef, str)))
 			return false;
 		tab->n = tab->syms->d_size / gelf_fsize(ef->elf, ELF_T_SYM, 1, EV_CURRENT);
 		tab->is64 = elf_file_is64(ef) && tab->syms->d_type == ELF_T_SYM;
@@ -200,9 +201,26 @@ bool elf_symtab_find(struct elf_file *ef, unsigned int type, struct elf_symtab *
 	return false;
 }
 
+/* Does the file have the bytes of @sh? */
+static bool is_there(const struct elf_file *ef, const GElf_Shdr *sh)
+{
+	uint64_t size = ef->memsize;
+	struct stat st;
+
+	if (!ef->mem)
+		size = fstat(ef->fd, &st) ? 0 : (uint64_t)st.st_size;
+	return sh->sh_type != SHT_NOBITS && sh->sh_offset <= size && sh->sh_size <= size - sh->sh_offset;
+}
+
 bool elf_file_has_symtab(struct elf_file *ef)
 {
-	struct elf_symtab tab;
+	const size_t entry = gelf_fsize(ef->elf, ELF_T_SYM, 1, EV_CURRENT);
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh, str;
 
-	return elf_symtab_find(ef, SHT_SYMTAB, &tab) && tab.n > 1;
+	while (ef->shnum && (scn = elf_nextscn(ef->elf, scn)))
+		if (gelf_getshdr(scn, &sh) && sh.sh_type == SHT_SYMTAB && sh.sh_entsize)
+			return sh.sh_size >= 2 * entry && is_there(ef, &sh) && gelf_getshdr(elf_getscn(ef->elf, sh.sh_link), &str) &&
+			       str.sh_size && is_there(ef, &str);
+	return false;
 }

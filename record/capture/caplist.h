@@ -24,6 +24,7 @@ struct cap_entry {
 	struct leaf_counts leafs;	/* CAPTURE_ELF; its code is captured for these */
 	/* CAPTURE_PERF_MAP, CAPTURE_JITDUMP: one reference; NULL = unknown */
 	struct proc_facts *facts;
+	struct tenant *tenant;	/* the same; borrowed, NULL = unknown */
 	char comm[COMM_LEN];	/* the process's name, for messages */
 	bool done;		/* the rows are in the recording already */
 };

@@ -18,7 +18,8 @@
  * A valid small ELF file with the build-id note, the PT_LOADs of the original (so that file offsets
  * can still be translated), the symbols that cover @offs, and the CFI for them. @fd: the binary.
  * @rootfd: O_PATH root below which its debug file may lie, -1 = none; @path: its path there. @offs:
- * @n sorted byte offsets in the file. 0 or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
+ * @n sorted byte offsets in the file. 0; 1 if its tables were too large to read all of them
+ * (elf_files_room()); or negative errno (-ENOEXEC: not ELF, -ENOTSUP: 32-bit).
  *
  * @spans: may be NULL. Otherwise the slice gets whole functions where it has their CFI, and struct
  * span of file offsets are appended to @spans, sorted and disjoint. For every address in a span,

@@ -289,6 +289,8 @@ int capture_elf(int fd, int rootfd, const char *path, const uint64_t *offs, size
 	if (!ef)
 		return err;
 	err = capture(ef, rootfd, path, offs, n, out, spans);
+	if (!err && elf_file_short_of_room(ef))
+		err = 1;
 	elf_file_close(ef);
 	return err;
 }

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "capture/capture_code.h"
 #include "elf/elf_file.h"
+#include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/openwhy.h"
 #include "host/opener_loss.h"
@@ -89,12 +91,17 @@ static int run_dumps(struct capture_job *job)
 static int run_elf(struct capture_job *job)
 {
 	struct strbuf *spans = job->keep ? &job->spans : NULL;
+	int err;
 
 	if (job->served)
 		return 0;
 	if (job->image)
 		return capture_elf_mem(job->image, job->image_size, job->addrs, job->n, &job->rows, spans);
-	return capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n, &job->rows, spans);
+	err = capture_elf(job->fd, job->rootfd, job->path, job->addrs, job->n, &job->rows, spans);
+	if (err > 0)
+		pr_verbose("not all rows captured from '%s': its tables are too large", job->name);
+	job->short_of_room = err > 0;
+	return err > 0 ? 0 : err;
 }
 
 static void run_code(struct capture_job *job)
@@ -169,7 +176,7 @@ static void run(struct capture_job *job)
 
 void capture_job_run(struct capture_job *job)
 {
-	const uint64_t what = hash_combine(job->kind, job->id);
+	const uint64_t begun = clock_thread_ns(), what = hash_combine(job->kind, job->id);
 	/* For parser_working_on(): 0 is nothing. */
 	const uint32_t work = (uint32_t)what | 1;
 
@@ -190,6 +197,7 @@ void capture_job_run(struct capture_job *job)
 	parser_working_on(work, job->name);
 	run(job);
 	parser_working_on(0, NULL);
+	job->ns = clock_thread_ns() - begun;
 }
 
 bool capture_job_refused(const struct capture_job *job, struct strbuf *out)

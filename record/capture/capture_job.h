@@ -42,6 +42,7 @@ struct capture_job {
 	const void *image;		/* borrowed forever: our own vdso */
 	size_t image_size;		/* bytes */
 	uint64_t tenant;		/* its mount namespace; 0 = unknown */
+	struct tenant *payer;		/* borrowed, used only when finishing; NULL = nobody */
 	struct leaf_counts leafs;	/* samples for which to capture code; empty: no code */
 	uint64_t code_max;		/* maximum bytes of code */
 	struct code_budget *budget;	/* borrowed, used only when finishing; NULL = none */
@@ -58,6 +59,8 @@ struct capture_job {
 	struct strbuf spans;		/* struct span, if they are to be kept */
 	struct strbuf code;		/* for CAPTURE_CODE */
 	uint64_t code_bytes;		/* bytes of code in @code */
+	uint64_t ns;			/* CPU time that it took */
+	bool short_of_room;		/* the binary's tables are too large to be read: elf_files_room() */
 };
 
 /* Initializes an empty job; takes @addrs, copies @name. */

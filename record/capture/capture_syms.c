@@ -20,8 +20,8 @@
  * The input is a container's: a table may have a million aliases for each address, with names of 64
  * KiB.
  */
-#define SYMS_MAX (1u << 20)
-#define NAME_BYTES_MAX (32u << 20)
+#define SYMS_MAX (1u << 19)
+#define NAME_BYTES_MAX (16u << 20)
 
 /*
  * Symbols that are never shown: assembler locals, annobin's marks. They do not end another symbol,

@@ -29,6 +29,8 @@ static const struct rate byte_rate = { 2 << 20, 32 << 10, 2 << 10 };
 static const struct rate path_rate = { 1 << 20, 128 << 10, 1 << 10 };
 /* At once: less than the rings hold, even if several tenants begin at the same time. */
 static const struct rate ns_rate = { 100000000, 50000000, 200000 };
+/* On a thread of its own. A large binary takes 0.1 s. */
+static const struct rate rows_rate = { 5000000000, 50000000, 100000 };
 
 /* Tenants in all; later ones share the account of the first. */
 #define TENANTS_MAX 8192
@@ -67,6 +69,7 @@ static struct tenant *add(struct tenants *ts, const char *cgroup, size_t len, ui
 	t->bytes.left = byte_rate.burst;
 	t->paths.left = path_rate.burst;
 	t->ns.left = ns_rate.burst;
+	t->rows.left = rows_rate.burst;
 	XGROW(ts->v, ts->n, ts->cap);
 	ts->v[ts->n++] = t;
 	*u64map_put(&ts->by_key, key_of(cgroup, len, uid), NULL) = ts->n;
@@ -253,6 +256,7 @@ void tenant_sampled(struct tenant *t)
 	t->bytes.left = MIN(t->bytes.left + byte_rate.sample, byte_rate.burst);
 	t->paths.left = MIN(t->paths.left + path_rate.sample, path_rate.burst);
 	t->ns.left = MIN(t->ns.left + ns_rate.sample, ns_rate.burst);
+	t->rows.left = MIN(t->rows.left + rows_rate.sample, rows_rate.burst);
 }
 
 static bool has_left(struct tenant_rate *r, const struct rate *rate, uint64_t time)
@@ -299,6 +303,17 @@ void tenant_spent(struct tenant *t, uint64_t ns)
 {
 	if (t)
 		t->ns.left -= (int64_t)ns;
+}
+
+bool tenant_may_capture(struct tenant *t, uint64_t time)
+{
+	return !t || has_left(&t->rows, &rows_rate, time);
+}
+
+void tenant_captured(struct tenant *t, uint64_t ns)
+{
+	if (t)
+		t->rows.left -= (int64_t)ns;
 }
 
 void tenant_left_out(struct tenant *t, enum budget_kind kind, uint64_t n)

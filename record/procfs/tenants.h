@@ -40,6 +40,7 @@ struct tenant {
 	struct tenant_rate bytes;	/* of side-band in the recording */
 	struct tenant_rate paths;	/* bytes of paths that were new */
 	struct tenant_rate ns;		/* of the drain's time in /proc and in files */
+	struct tenant_rate rows;	/* ns, of the time for rows of binaries */
 	/* By enum budget_kind: in this segment, and in those before. */
 	uint64_t left_out[BUDGET_KINDS], past[BUDGET_KINDS];
 };
@@ -83,6 +84,9 @@ bool tenant_has_time(struct tenant *t, uint64_t time);
 /* Has it used much more than it may? Then even what cannot be put off is left out. */
 bool tenant_in_debt(struct tenant *t, uint64_t time);
 void tenant_spent(struct tenant *t, uint64_t ns);
+/* May rows of one of its binaries be captured at @time? That took @ns. */
+bool tenant_may_capture(struct tenant *t, uint64_t time);
+void tenant_captured(struct tenant *t, uint64_t ns);
 
 /* @n of @kind were left out. */
 void tenant_left_out(struct tenant *t, enum budget_kind kind, uint64_t n);

@@ -78,6 +78,17 @@ static int reach_dso(const struct proctab *pt, const struct dso *d, struct captu
 	return 0;
 }
 
+/* Its time is @t's, if that has some left: others' jobs wait for it. */
+static void charge(const struct proctab *pt, struct capture_job *job, struct tenant *t)
+{
+	job->payer = t;
+	if (job->err || job->served || tenant_may_capture(t, pt->detached ? 0 : clock_mono_ns()))
+		return;
+	tenant_left_out(t, BUDGET_ADDRS, job->n);
+	job->err = -EDQUOT;
+	job->why = "its tenant has used up the time for captures";
+}
+
 /* Takes @addrs and @leafs. */
 static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs, size_t n,
 			const struct leaf_counts *leafs, struct capture_job *job)
@@ -94,6 +105,7 @@ static void prepare_dso(const struct proctab *pt, struct dso *d, uint64_t *addrs
 		job->keep = &d->slice;
 	err = served && !leafs->n ? 0 : reach_dso(pt, d, job);
 	job->err = served ? 0 : err;
+	charge(pt, job, d->tenant);
 }
 
 /* As perfmap_prepare(), for those of @addrs with lines that can be told from others'. */
@@ -138,9 +150,11 @@ bool capture_prepare(struct proctab *pt, struct caplist *cl, struct cap_entry *e
 		break;
 	case CAPTURE_PERF_MAP:
 		prepare_map(pt, e->facts, e->id, e->comm, addrs, e->n, job);
+		charge(pt, job, e->tenant);
 		break;
 	case CAPTURE_JITDUMP:
 		jitdump_prepare(e->facts, e->id, e->comm, addrs, e->n, job);
+		charge(pt, job, e->tenant);
 		break;
 	case CAPTURE_JIT_RETURNS:
 		capture_job_init(job, e->kind, e->id, e->comm, addrs, e->n);
@@ -205,6 +219,9 @@ int capture_finish(struct proctab *pt, struct rec_out *out, struct capture_job *
 	};
 	int ret = 0;
 
+	tenant_captured(job->payer, job->ns);
+	if (job->short_of_room)
+		tenant_left_out(job->payer, BUDGET_ADDRS, job->n);
 	if (job->budget)
 		code_budget_return(job->budget, job->code_max - job->code_bytes);
 	/* Rows of an earlier capture are still there, only not for the newest addresses. */

@@ -108,6 +108,7 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 	struct cap_entry *e = caplist_add(cl, kind, p->serial, capture_sorted(&p->jit), p->jit.n);
 
 	e->facts = proc_facts_get(p->facts ? p->facts : p->anc);
+	e->tenant = p->tenant;
 	memcpy(e->comm, p->comm, sizeof(e->comm));
 	/* Without facts it cannot be captured later. */
 	e->done = p->jit_captured || p->pt->detached;
@@ -202,6 +203,7 @@ int proctab_capture(struct proctab *pt)
 
 		ret = ret ? ret : err;
 	}
+	proc_write_budgets(pt);
 	caplist_free(cl, &pt->files.pins);
 	proctab_tell(pt);
 	return ret;

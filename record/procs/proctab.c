@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "capture/jitlook.h"
+#include "elf/elf_file.h"
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
@@ -22,10 +23,15 @@
 #define DEAD_NS 5000000000ull
 #define DEAD_MAX 4096	/* of one tenant */
 
+/* Bytes. The largest of all binaries that were tried, node, has 21 MiB of tables. */
+#define FILE_ROOM (64u << 20)
+
 struct proctab *proctab_new(struct rec_writer *w)
 {
 	struct proctab *pt = xcalloc(1, sizeof(*pt));
 
+	/* Binaries are a tenant's, and are read one at a time. */
+	elf_files_room(FILE_ROOM);
 	pt->w = w;
 	pt->segment = 1;
 	pt->files.paths = intern_new();

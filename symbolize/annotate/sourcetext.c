@@ -8,12 +8,15 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "host/nsopen.h"
 #include "host/openwhy.h"
 #include "modules/module.h"
 
 #define FILE_BYTES_MAX (16u << 20)
+/* Text and lines of all files: debug info may name any number of them. */
+#define ALL_BYTES_MAX (64u << 20)
 
 struct file {
 	char *text;		/* owned; NULL: it could not be read */
@@ -25,6 +28,7 @@ struct sourcetext {
 	struct file *files;	/* owned */
 	size_t n, cap;
 	struct u64map index;	/* hash of module and path -> files */
+	size_t bytes;		/* in memory */
 };
 
 struct sourcetext *sourcetext_new(void)
@@ -51,9 +55,9 @@ static void add_line(struct file *f, size_t at)
 	f->lines[f->n++] = at;
 }
 
-static void read_file(struct file *f, const struct module *m, const char *path)
+static void read_file(struct sourcetext *st, struct file *f, const struct module *m, const char *path)
 {
-	int root = path[0] == '/' ? module_open_root(m) : -1, fd, err;
+	int root = st->bytes < ALL_BYTES_MAX && path[0] == '/' ? module_open_root(m) : -1, fd, err;
 	size_t len;
 
 	if (root < 0)
@@ -61,7 +65,7 @@ static void read_file(struct file *f, const struct module *m, const char *path)
 	fd = nsopen_file(root, path, FILE_BYTES_MAX, NULL);
 	nsopen_close(root);
 	if (fd >= 0) {
-		f->text = nsopen_slurp(fd, FILE_BYTES_MAX, &len, &err);
+		f->text = nsopen_slurp(fd, MIN(FILE_BYTES_MAX, ALL_BYTES_MAX - st->bytes), &len, &err);
 		nsopen_close(fd);
 	} else {
 		err = fd;
@@ -71,7 +75,10 @@ static void read_file(struct file *f, const struct module *m, const char *path)
 			pr_warn("'%s' is not shown: %s", path, openwhy(OPENWHY_SOURCE, err));
 		return;
 	}
-	for (size_t at = 0; at < len;) {
+	st->bytes += len;
+	if (st->bytes >= ALL_BYTES_MAX)
+		pr_warn("source files after '%s' are not shown: they have more than %u MiB", path, ALL_BYTES_MAX >> 20);
+	for (size_t at = 0; at < len && st->bytes < ALL_BYTES_MAX; st->bytes += sizeof(*f->lines)) {
 		const char *nl = memchr(f->text + at, '\n', len - at);
 
 		add_line(f, at);
@@ -89,7 +96,7 @@ const char *sourcetext_line(struct sourcetext *st, const struct module *m, const
 	if (is_new) {
 		struct file fresh = { 0 };
 
-		read_file(&fresh, m, path);
+		read_file(st, &fresh, m, path);
 		*slot = st->n;
 		XGROW(st->files, st->n, st->cap);
 		st->files[st->n++] = fresh;

@@ -144,6 +144,14 @@ static void test_rates(void **state)
 	tenant_spent(t, 5 * SEC);
 	assert_false(tenant_has_time(t, 62 * SEC));
 	assert_true(tenant_has_time(t, 300 * SEC));
+	/* Time for captures, too: 5 s and 5 % of what passes. */
+	assert_true(tenant_may_capture(t, 300 * SEC));
+	tenant_captured(t, 4 * SEC);
+	assert_true(tenant_may_capture(t, 300 * SEC));
+	tenant_captured(t, 21 * SEC);
+	assert_false(tenant_may_capture(t, 310 * SEC));
+	assert_true(tenant_may_capture(t, 1000 * SEC));
+	assert_true(tenant_may_capture(NULL, 0));
 	/* Without a tenant there is no limit. */
 	assert_true(tenant_may_write(NULL, 0));
 	tenant_wrote(NULL, UINT32_MAX);
