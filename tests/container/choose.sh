@@ -18,7 +18,7 @@ WEB=$(ctr_id aaa1) WEB2=$(ctr_id aaa2) POSTGRES=$(ctr_id b1) NGINX=$(ctr_id c1) 
 busy() {
 	mkdir -p "$CTR_V2/$CTR_CGROOT/$1" "$T/bin"
 	[ -e "$T/bin/$2" ] || cp "$TARGETS/spin" "$T/bin/$2"
-	bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" 600' - "$CTR_V2/$CTR_CGROOT/$1" "$T/bin/$2" >/dev/null 2>&1 &
+	bash -c 'echo $$ >"$1/cgroup.procs"; exec "$2" --rest 600' - "$CTR_V2/$CTR_CGROOT/$1" "$T/bin/$2" >/dev/null 2>&1 &
 	PID=$!
 	PIDS+=("$PID")
 	wait_for "grep -qx '$2' /proc/$PID/comm" 5
@@ -92,7 +92,7 @@ ROOTS=(--runtime-root "$STATE/docker:$STATE/storage" --runtime-root "$STATE/cont
 
 # comms OPTIONS...: the names of the sampled processes, in one line.
 comms() {
-	"$NSPROF" record -q -F 1999 -o "$T/data" --duration 0.8 "${ROOTS[@]}" "$@" && "$NSPROF" symbolize -q --by comm "$T/data" |
+	"$NSPROF" record -q -F 1999 -o "$T/data" --duration 0.5 "${ROOTS[@]}" "$@" && "$NSPROF" symbolize -q --by comm "$T/data" |
 		sed 's/;.*//' | sort -u | tr '\n' ' '
 }
 chosen() { # WHAT EXPECTED OPTIONS...
@@ -137,7 +137,7 @@ echo '{ "annotations": { "nerdctl/name": "also" } }' >/run/user/4242/docker/cont
 (cat /etc/passwd; echo somebody:x:4242:4242::/home/somebody:/bin/sh) >"$T/passwd"
 mount --bind "$T/passwd" /etc/passwd
 for c in libpod-$MINE docker-$ALSO; do
-	bash -c 'echo \$\$ >"\$1/cgroup.procs"; exec "\$2" 600' - "$CTR_V2/$CTR_CGROOT/$USERS/\$c.scope" "$T/bin/mine-\${c%%-*}" &
+	bash -c 'echo \$\$ >"\$1/cgroup.procs"; exec "\$2" --rest 600' - "$CTR_V2/$CTR_CGROOT/$USERS/\$c.scope" "$T/bin/mine-\${c%%-*}" &
 done
 unshare -m bash "$T/inside.sh"
 HOST

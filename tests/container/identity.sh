@@ -66,7 +66,7 @@ PATTERNS="$WEB docker/$WEB docker-$WEB.scope system.slice/docker-$WEB.scope libp
 libpod_parent/libpod-$WEB cri-containerd-$WEB.scope crio-$WEB.scope crio/crio-$WEB nerdctl-$WEB.scope runc-$WEB crun-$WEB.scope
 kubepods/burstable/pod$U/$WEB kubepods.slice/kubepods-pod${U//-/_}.slice/cri-containerd-$WEB.scope default/$WEB"
 NAMES="lxc.payload.$NAME lxc/$NAME machine-$NAME.scope systemd-nspawn@$NAME.service kubepods/besteffort/pod$U/$NAME $NAME.service/payload"
-runs "docker/$WEB" "$TARGETS/spin" 600
+runs "docker/$WEB" "$TARGETS/spin" --rest 600
 WEB_PID=$PID
 runs "docker/$ATT" sleep 600
 docker_state "$WEB" "$NAME" "$WEB_PID"
@@ -78,7 +78,7 @@ for p in $PATTERNS $NAMES; do
 	PIDS+=("$!")
 	echo "$!" >"$CTR_V2/$CTR_CGROOT/docker/$ATT/$p/cgroup.procs"
 done
-runs "docker/$ATT/docker-$WEB.scope" "$T/bin/evil" 600
+runs "docker/$ATT/docker-$WEB.scope" "$T/bin/evil" --rest 600
 # One sees it with a state file that names only the process, with one that has its start time, and
 # without any.
 for state in docker docker+runc none; do
@@ -111,14 +111,14 @@ for p in $PATTERNS; do ends "docker/$ATT/$p"; done
 RECORDER=$!
 wait_for '[ -s "$T/data" ]' 20
 computes "$WEB_PID" 200
-runs "docker/$ATT/system.slice/docker-$WEB.scope" "$T/bin/evil" 600
+runs "docker/$ATT/system.slice/docker-$WEB.scope" "$T/bin/evil" --rest 600
 computes "$PID" 200
 docker_state "$WEB" "$NAME" 0
 ends "docker/$WEB"
-runs "docker/$ATT/crio-$WEB.scope" "$T/bin/evil" 600
+runs "docker/$ATT/crio-$WEB.scope" "$T/bin/evil" --rest 600
 computes "$PID" 200
 # The same ID starts again.
-runs "docker/$WEB" "$TARGETS/spin" 600
+runs "docker/$WEB" "$TARGETS/spin" --rest 600
 docker_state "$WEB" "$NAME" "$PID"
 runc_state "$WEB" "$PID"
 computes "$PID" 200
@@ -148,11 +148,11 @@ docker_state "$WEB" "$NAME" 0
 
 mkdir -p "$CTR_V2/$CTR_CGROOT/$USERS"
 chown 4242 "$CTR_V2/$CTR_CGROOT/$USERS"
-runs "$USERS/docker-$WEB.scope" "$T/bin/evil" 600
+runs "$USERS/docker-$WEB.scope" "$T/bin/evil" --rest 600
 ps "${ROOTS[@]}"
 is "a user's: not while the container is stopped" "$(cgroup_of "$WEB")$(named "$NAME")" ""
 is "a user's: it has a row by its path" "$(named "/$CTR_CGROOT/$USERS/docker-$WEB.scope")" "$USERS/docker-$WEB.scope"
-runs "docker/$WEB" "$TARGETS/spin" 600
+runs "docker/$WEB" "$TARGETS/spin" --rest 600
 docker_state "$WEB" "$NAME" "$PID"
 runc_state "$WEB" "$PID"
 ps "${ROOTS[@]}"
@@ -163,7 +163,7 @@ mkdir -p "$T/home/overlay-containers"
 jq -n --arg id "$MINE" --arg name "$NAME" '[{ id: $id, names: [$name], metadata: "{}" }]' >"$T/home/overlay-containers/containers.json"
 chown -R 4242 "$T/home"
 chmod 755 "$T" "$T/home"
-runs "$USERS/libpod-$MINE.scope" "$T/bin/evil" 600
+runs "$USERS/libpod-$MINE.scope" "$T/bin/evil" --rest 600
 cp "$(command -v bash)" "$T/bin/conmon"
 runs host "$T/bin/conmon" -c 'sleep 600; :' - -b "$T/home/overlay-containers/$MINE/userdata"
 ps "${ROOTS[@]}"
@@ -178,7 +178,7 @@ is "a user's name: by its ID" "$(by --container "$MINE")" "$NAME:${MINE:0:12};ev
 
 # ---- what nothing contradicts stays as it is ----
 
-runs "docker/$KIND/kubelet.slice/kubelet-kubepods.slice/cri-containerd-$POD.scope" "$TARGETS/spin" 600
+runs "docker/$KIND/kubelet.slice/kubelet-kubepods.slice/cri-containerd-$POD.scope" "$TARGETS/spin" --rest 600
 docker_state "$KIND" kind 0
 ps "${ROOTS[@]}"
 is "a container in a container" "$(cgroup_of "$POD")" "docker/$KIND/kubelet.slice/kubelet-kubepods.slice/cri-containerd-$POD.scope"

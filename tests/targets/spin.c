@@ -4,9 +4,10 @@
  *	main -> PREFIX_outer -> PREFIX_middle -> PREFIX_inner -> PREFIX_leaf
  *
  * -DP=... sets PREFIX. "spin --chain" prints the names, root first, for the tests to compare with.
- * Options: spin [--cpu] [--threads N] [--kernel] SECONDS. With --threads each thread runs
+ * Options: spin [--cpu] [--threads N] [--kernel] [--rest] SECONDS. With --threads each thread runs
  * PREFIX_thread and the same chain below it. With --kernel the leaf spends its time in system
- * calls. With --cpu the seconds are CPU time.
+ * calls. With --cpu the seconds are CPU time. With --rest PREFIX_outer sleeps for 10 ms between
+ * calls: many can run at once and leave the CPUs to others.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +41,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-static int use_kernel;
+static int use_kernel, rests;
 static int zero_fd = -1;
 
 NOINLINE unsigned long F(leaf)(unsigned long n)
@@ -87,6 +88,8 @@ NOINLINE unsigned long F(outer)(double until)
 	do {
 		sum += F(middle)(sum);
 		KEEP();
+		if (rests)
+			nanosleep(&(struct timespec){ 0, 10000000 }, NULL);
 	} while (now() < until);
 	return sum;
 }
@@ -115,6 +118,8 @@ int main(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--kernel")) {
 			use_kernel = 1;
 			zero_fd = open("/dev/zero", O_RDONLY);
+		} else if (!strcmp(argv[i], "--rest")) {
+			rests = 1;
 		} else if (!strcmp(argv[i], "--cpu")) {
 			clock_id = CLOCK_PROCESS_CPUTIME_ID;
 		} else if (!strcmp(argv[i], "--threads") && i + 1 < argc) {
