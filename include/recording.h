@@ -85,8 +85,9 @@ struct rec_ledger {		/* payload of a LEDGER block; later versions may append */
 	uint64_t pressure_n[5], pressure_ns[5];
 	uint64_t cpus_away, cgroups_gone;
 	uint64_t withheld;
+	uint64_t unread;
 };
-static_assert(sizeof(struct rec_ledger) == 240, "on-disk size");
+static_assert(sizeof(struct rec_ledger) == 248, "on-disk size");
 
 enum rec_ledger_flag {
 	REC_L_FORMAT_LOST = 1,	/* ev_ledger.have_format_lost */

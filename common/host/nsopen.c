@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +16,6 @@
 #include "base/xalloc.h"
 #include "host/opener.h"
 #include "host/rawopen.h"
-
-#ifndef RESOLVE_CACHED	/* Linux 5.12 */
-#define RESOLVE_CACHED 0x20
-#endif
 
 void nsopen_set_proc(const char *dir)
 {
@@ -217,7 +212,7 @@ int nsopen_dir(int rootfd, const char *path, struct stat *st)
 
 int nsopen_dir_cached(int rootfd, const char *path)
 {
-	int fd = rawopen_below(rootfd, path, O_PATH | O_DIRECTORY, RESOLVE_CACHED);
+	int fd = rawopen_below(rootfd, path, O_PATH | O_DIRECTORY, RAWOPEN_CACHED);
 
 	/* A kernel that does not know the flag. */
 	return fd == -EINVAL ? -EAGAIN : fd;
@@ -452,21 +447,12 @@ void nsopen_close(int fd)
 
 bool nsopen_place(int fd, struct nsopen_place *p)
 {
-	char name[32], text[512];
 	const char *mount, *ino;
-	ssize_t n;
-	int info;
+	char text[512];
 
 	/* A parser cannot look there. */
-	if (opener_is_through())
+	if (opener_is_through() || !rawopen_fdinfo(fd, text, sizeof(text)))
 		return false;
-	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
-	info = open(name, O_RDONLY | O_CLOEXEC);
-	if (info < 0)
-		return false;
-	n = read(info, text, sizeof(text) - 1);
-	close(info);
-	text[n > 0 ? n : 0] = '\0';
 	mount = strstr(text, "\nmnt_id:");
 	ino = strstr(text, "\nino:");
 	if (!mount || !ino)

@@ -194,17 +194,15 @@ static void give_back(struct opener *o)
 		free_opener(o);
 }
 
-/* It hangs, or is gone. Nobody waits for its end, but its socket tells of that: owned by the caller. */
-static int abandon(struct opener *o)
+/* It hangs, or is gone. Nobody waits for its end, but its socket tells of that, and stays open. */
+static void abandon(struct opener *o)
 {
 	const struct zygote_request rq = { .kind = ZYGOTE_KILL, .pid = o->pid };
-	const int sock = o->sock;
 
 	pthread_mutex_lock(&pool.lock);
 	tell_zygote(&rq);
 	pthread_mutex_unlock(&pool.lock);
 	free(o);
-	return sock;
 }
 
 bool opener_owns(uint32_t pid)
@@ -403,9 +401,10 @@ int opener_run(const struct fileop *op, struct fileop_result *r)
 		return err;
 	}
 	if (got == -ETIMEDOUT)
-		opener_loss_lost(op, key, clock_mono_ns() - begun, abandon(o));
+		opener_loss_lost(op, key, clock_mono_ns() - begun, o->pid, o->sock);
 	else
-		close(abandon(o));
+		close(o->sock);
+	abandon(o);
 	return got < 0 ? (int)got : -ECONNRESET;
 }
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -69,12 +70,14 @@ static struct {
 
 static _Thread_local struct {
 	uint64_t tenant, object;
+	uint32_t pid;		/* 0 = unknown */
+	dev_t dev;		/* 0 = unknown */
 	const char *what;	/* borrowed; NULL = the operation's */
 	char who[WHO_MAX];
 } subject;
 static _Thread_local const struct opener_patience *patience = &patient;
 
-void opener_for(uint64_t tenant, const char *who)
+void opener_for(uint64_t tenant, const char *who, uint32_t pid)
 {
 	const size_t len = strlen(who);
 
@@ -82,13 +85,21 @@ void opener_for(uint64_t tenant, const char *who)
 	if (len >= WHO_MAX)
 		who += len - WHO_MAX + 1;
 	subject.tenant = tenant;
+	subject.pid = pid;
 	memcpy(subject.who, who, MIN(len + 1, (size_t)WHO_MAX));
 }
 
 void opener_about(uint64_t object, const char *what)
 {
 	subject.object = object;
+	subject.dev = 0;
 	subject.what = what;
+}
+
+void opener_about_dev(dev_t dev, const char *what)
+{
+	opener_about(hash_combine(major(dev), minor(dev)), what);
+	subject.dev = dev;
 }
 
 void opener_be(const struct opener_patience *p)
@@ -255,19 +266,21 @@ void opener_loss_answered(uint64_t key, bool local)
 	pthread_mutex_unlock(&loss.lock);
 }
 
-static struct miss *add(const struct fileop *op, uint64_t key)
+static struct miss *add(const struct fileop *op, uint64_t key, pid_t opener)
 {
 	struct miss *m = xcalloc(1, sizeof(*m));
 
 	m->m.who = xstrdup(subject.who);
 	m->m.what = xstrdup(what_of(op));
+	m->m.pid = subject.pid;
+	hungmount_find(op, opener, subject.pid, subject.dev, &m->m.mount);
 	m->of = of_tenant();
 	m->sock = -1;
 	*u64map_put(&loss.misses, key, NULL) = (uintptr_t)m;
 	return m;
 }
 
-void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, int sock)
+void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t opener, int sock)
 {
 	const uint64_t now = clock_mono_ns();
 	struct miss *m;
@@ -280,7 +293,7 @@ void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, int so
 	of_tenant()->b.left -= (int64_t)ns;
 	m = find(key);
 	if (!m && loss.misses.n < MISSES_MAX)
-		m = add(op, key);
+		m = add(op, key, opener);
 	if (m && m->sock < 0) {
 		m->until = now + (FIRST_PAUSE << 2 * MIN(m->m.tries, (uint64_t)PAUSES - 1));
 		m->m.tries++;
@@ -308,9 +321,28 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 
 		if (m->answered)
 			continue;
-		m->m.hangs = hangs(m);
+		/* Killing ends some waits: those for NFS, and for what a FUSE server has not read. */
+		m->m.hangs = hangs(m) || m->m.mount.type || m->m.mount.memory;
 		fn(ctx, &m->m);
 	}
 	pthread_mutex_unlock(&loss.lock);
 	return n;
+}
+
+static void count(void *ctx, const struct opener_miss *m)
+{
+	uint64_t *n = ctx;
+
+	(void)m;
+	++*n;
+}
+
+uint64_t opener_unread(void)
+{
+	uint64_t n = 0, more;
+
+	if (!atomic_load_explicit(&loss.any, memory_order_relaxed))
+		return 0;
+	more = opener_misses(count, &n);
+	return n + more;
 }

@@ -10,8 +10,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "host/fileop.h"
+#include "host/hungmount.h"
 
 struct opener_patience {
 	uint64_t each_ns;	/* longest wait for one answer */
@@ -24,14 +26,16 @@ struct opener_patience {
 
 /*
  * Whom the next operations of this thread are for. @tenant: a hash; 0 = unknown. @who: its cgroup, for
- * the report; copied.
+ * the report; copied. @pid: the process whose files they are; 0 = unknown.
  */
-void opener_for(uint64_t tenant, const char *who);
+void opener_for(uint64_t tenant, const char *who, uint32_t pid);
 /*
- * What they are about: something that answers or does not as a whole, such as a device or a process.
- * @what: for the report; borrowed until the next call. 0 and NULL: the folder that an operation names.
+ * What they are about: something that answers or does not as a whole, such as a process. @what: for the
+ * report; borrowed until the next call. 0 and NULL: the folder that an operation names.
  */
 void opener_about(uint64_t object, const char *what);
+/* The same for a mapped file of device @dev (makedev()): all files of a device answer, or none. */
+void opener_about_dev(dev_t dev, const char *what);
 /* For this thread; borrowed. NULL: that of a program whose user waits (the default). */
 void opener_be(const struct opener_patience *p);
 /* For a thread that must not be late. */
@@ -46,16 +50,26 @@ void opener_last_chance(uint64_t ns);
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
 /* @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. */
 void opener_loss_answered(uint64_t key, bool local);
-/* It lost @ns. @sock: of the opener that hangs, taken; while it does, the object is not asked again. */
-void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, int sock);
+/*
+ * It lost @ns. @opener hangs, and is to be killed afterwards. @sock: its socket, taken; while it hangs, the
+ * object is not asked again.
+ */
+void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t opener, int sock);
 
 struct opener_miss {
 	const char *who;	/* the tenant's cgroup; "" = unknown */
-	const char *what;	/* "/tmp/perf-7.map" */
+	const char *what;	/* "/tmp/perf-7.map", "the mappings" */
+	uint32_t pid;		/* of the process; 0 = unknown */
+	struct hungmount mount;	/* what is known about where it is */
 	uint64_t tries;
-	bool hangs;		/* an opener still waits; otherwise it was only late, and nobody asked again */
+	bool hangs;		/* an opener still waits, or waited for another computer, a program or a lock */
 };
-/* Calls @fn for each file or process that still gives no answer. Returns how many were left out. */
+/*
+ * Calls @fn for each file or process that was not read, as nothing answered. Returns
+ * how many more there were.
+ */
 uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx);
+/* How many these are, and those that were left out. */
+uint64_t opener_unread(void);
 
 #endif

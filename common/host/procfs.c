@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -384,7 +385,7 @@ void procfs_mountinfo(char *text, void (*fn)(void *ctx, const struct proc_mount 
 		/* In place, because the text only gets shorter. */
 		for (int i = 3; i < 5; i++)
 			undo_octal(head[i], strlen(head[i]), head[i], strlen(head[i]) + 1);
-		m = (struct proc_mount){ .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] };
+		m = (struct proc_mount){ .id = strtoull(head[0], NULL, 10), .root = head[3], .point = head[4], .type = tail[0], .options = tail[2] };
 		if (sscanf(head[2], "%" SCNu32 ":%" SCNu32, &m.dev_major, &m.dev_minor) == 2)
 			fn(ctx, &m);
 	}

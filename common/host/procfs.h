@@ -63,6 +63,7 @@ bool procfs_cgroup_path(const char *text, const char *controller, char *out, siz
 
 /* "36 35 98:0 /dir /mnt rw,noatime shared:1 - ext4 /dev/sda1 rw,errors=continue" */
 struct proc_mount {
+	uint64_t id;			/* 36 */
 	uint32_t dev_major, dev_minor;	/* 98, 0 */
 	/* "/dir", relative to the file system; escapes undone here and in @point */
 	const char *root;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,6 +50,22 @@ int rawopen_at(int dirfd, const char *name, int flags)
 	int fd = openat(dirfd, name, flags | O_CLOEXEC | O_NOCTTY);
 
 	return fd < 0 ? -errno : fd;
+}
+
+bool rawopen_fdinfo(int fd, char *text, size_t size)
+{
+	char name[32];
+	ssize_t n;
+	int info;
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	info = open(name, O_RDONLY | O_CLOEXEC);
+	if (info < 0)
+		return false;
+	n = read(info, text, size - 1);
+	close(info);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 char *rawopen_slurp(int fd, size_t max, size_t *len, int *err)

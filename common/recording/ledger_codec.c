@@ -23,7 +23,7 @@ void ledger_enc(struct strbuf *out, const struct ev_ledger *l)
 		.throttled_samples = l->throttled_samples, .count = l->count,
 		.periods = l->periods, .pool_waits = l->pool_waits, .pool_peak = l->pool_peak,
 		.cpus_away = l->cpus_away, .cgroups_gone = l->cgroups_gone,
-		.withheld = l->withheld,
+		.withheld = l->withheld, .unread = l->unread,
 	};
 
 	memcpy(d.pressure_n, l->pressure_n, sizeof(d.pressure_n));
@@ -56,6 +56,7 @@ void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
 		.cpus_away = l.cpus_away,
 		.cgroups_gone = l.cgroups_gone,
 		.withheld = l.withheld,
+		.unread = l.unread,
 		.have_format_lost = l.flags & REC_L_FORMAT_LOST,
 		.have_count = l.flags & REC_L_COUNT,
 		.exact = l.flags & REC_L_EXACT,

@@ -188,7 +188,7 @@ void capture_job_run(struct capture_job *job)
 		return;
 	}
 	if (job->tenant)
-		opener_for(job->tenant, "");
+		opener_for(job->tenant, job->cgroup ? job->cgroup : "", job->pid);
 	opener_about(what, job->name);
 	make_all_readable(job);
 	opener_about(0, NULL);
@@ -226,6 +226,7 @@ void capture_job_fini(struct capture_job *job)
 	}
 	free(job->name);
 	free(job->path);
+	free(job->cgroup);
 	free(job->addrs);
 	leaf_counts_fini(&job->leafs);
 	strbuf_fini(&job->rows);

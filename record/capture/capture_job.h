@@ -41,7 +41,10 @@ struct capture_job {
 	bool served;			/* the rows already exist */
 	const void *image;		/* borrowed forever: our own vdso */
 	size_t image_size;		/* bytes */
-	uint64_t tenant;		/* its mount namespace; 0 = unknown */
+	/* Whose files they are, for opener_for(). tenant 0 = unknown, or no files. */
+	uint64_t tenant;
+	uint32_t pid;
+	char *cgroup;			/* owned; NULL = unknown */
 	struct tenant *payer;		/* borrowed, used only when finishing; NULL = nobody */
 	struct leaf_counts leafs;	/* samples for which to capture code; empty: no code */
 	uint64_t code_max;		/* maximum bytes of code */

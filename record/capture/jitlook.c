@@ -138,8 +138,8 @@ static int look(const struct jit_place *place)
 
 	if (procfd < 0)
 		return -1;
-	opener_for(place->pid, "");
-	opener_about(hash_u64(place->pid), "the memory of a process");
+	opener_for(place->pid, "", place->pid);
+	opener_about(hash_u64(place->pid), "code in memory");
 	got = nsopen_memory(procfd, place->addr, code, sizeof(code));
 	close(procfd);
 	return got > 0 ? jit_return_off(code, (size_t)got, place->addr) : -1;

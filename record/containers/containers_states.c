@@ -97,7 +97,7 @@ static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw
 	char run[64];
 
 	cs->trust = pw->pw_uid;
-	opener_for(hash_u64(pw->pw_uid), "");
+	opener_for(hash_u64(pw->pw_uid), "", 0);
 	state_budget_use(state_budgets_of(&cs->budgets, pw->pw_uid));
 	scan_below(cs, rootfd, pw->pw_dir, home_roots, ARRAY_SIZE(home_roots), only);
 	snprintf(run, sizeof(run), "/run/user/%" PRIu32, (uint32_t)pw->pw_uid);
@@ -105,7 +105,7 @@ static void scan_user(struct containers *cs, int rootfd, const struct passwd *pw
 	cs->trust = ROOT_UID;
 	if (!only)
 		state_settings_user(&cs->dirs, rootfd, &(struct state_user){ pw->pw_uid, pw->pw_name, pw->pw_dir });
-	opener_for(0, "");
+	opener_for(0, "", 0);
 	state_budget_use(NULL);
 }
 

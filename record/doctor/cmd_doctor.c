@@ -14,6 +14,7 @@
 #include "doctor/doctor.h"
 #include "host/nsopen.h"
 #include "host/opener.h"
+#include "host/unanswered.h"
 
 static const char *const verdicts[] = {
 	[VERDICT_OK] = "ok",
@@ -171,6 +172,7 @@ int main(int argc, char **argv)
 	out = outfile_open(NULL);
 	(as_json ? write_json : write_text)(outfile_stream(out), &d);
 	doctor_fini(&d);
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	return outfile_close(out) ? EXIT_FAILURE : status;
 }

@@ -9,6 +9,7 @@
 #include "cli/opt.h"
 #include "cli/opt_common.h"
 #include "host/opener.h"
+#include "host/unanswered.h"
 #include "import/import.h"
 
 static int set_stacks(void *dst, const char *arg)
@@ -99,6 +100,7 @@ int main(int argc, char **argv)
 	if (opener_start(!o.no_sandbox))
 		return 1;
 	status = import_run(&o);
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	return status;
 }

@@ -468,8 +468,7 @@ int dsotab_open(struct dsotab *dt, const struct map_user *u, const struct map_en
 
 	if (parser_is() && parser_avoids(file_work(dt, e)))
 		return -ECANCELED;
-	/* All files of a device answer, or none. */
-	opener_about(hash_combine(e->dev_major, e->dev_minor), intern_str(dt->paths, e->path));
+	opener_about_dev(makedev(e->dev_major, e->dev_minor), intern_str(dt->paths, e->path));
 	fd = open_mapped(dt, u, e, st);
 	opener_about(0, NULL);
 	return fd;
@@ -545,6 +544,7 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	}
 	d->pin.owner = u->tenant ? u->tenant->index + 1 : 0;
 	pins_hold(dt->pins, &d->pin, fd);
+	d->pid = u->pid;
 	d->held_size = (uint64_t)st->st_size;
 	d->held_mtime_ns = mtime_ns(st);
 	d->apart = dt->own_mnt_ns && u->mnt_ns == dt->own_mnt_ns && st->st_dev != dt->own_dev && !is_memfd(d->ev.path);

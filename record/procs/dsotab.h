@@ -35,6 +35,7 @@ struct dso {
 	uint8_t pin_tries;	/* failed attempts to open the file */
 	struct pin pin;		/* the file */
 	struct tenant *tenant;	/* met it first; NULL: nobody's */
+	uint32_t pid;		/* mapped it when it was pinned */
 	uint64_t held_size;	/* of the file when pinned; ev has the first file's */
 	int64_t held_mtime_ns;
 	struct rootpin *root;	/* its debug file may be below it; NULL = unknown */

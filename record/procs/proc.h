@@ -169,8 +169,8 @@ static inline const struct proc_facts *proc_who(const struct proc *p)
 
 /* What this thread opens from now on is for @p: what does not answer counts against its cgroup. */
 void proc_on_behalf(const struct proc *p);
-/* The same for a process with facts @f, of which nothing else is known yet. */
-void proc_facts_on_behalf(const struct proc_facts *f);
+/* The same for process @pid with facts @f, of which nothing else is known yet. */
+void proc_facts_on_behalf(const struct proc_facts *f, uint32_t pid);
 
 /* The process with that pid; NULL if it is not known. */
 struct proc *proctab_find(const struct proctab *pt, uint32_t pid);

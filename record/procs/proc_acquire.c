@@ -60,7 +60,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
-	proc_facts_on_behalf(f);
+	proc_facts_on_behalf(f, p->pid);
 	if (!p->ppid)
 		p->ppid = f->ppid;
 	if (proc_is_forked(p) && !f->forked) {

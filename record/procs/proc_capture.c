@@ -11,13 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/sort_u64.h"
 #include "base/xalloc.h"
 #include "capture/caplist.h"
 #include "capture/capture_job.h"
-#include "host/nsopen.h"
 #include "host/clock.h"
+#include "host/nsopen.h"
+#include "host/opener_loss.h"
 #include "procs/hostmap.h"
 #include "procs/proc.h"
 
@@ -60,6 +62,8 @@ void proctab_keep_slices(struct proctab *pt)
 /* Opens the files for the rows of @d. 0 or negative errno. */
 static int reach_dso(const struct proctab *pt, const struct dso *d, struct capture_job *job)
 {
+	bool changed;
+
 	if (d->vdso && pt->files.dsos.vdso_image) {
 		job->image = pt->files.dsos.vdso_image;
 		job->image_size = pt->files.dsos.vdso_size;
@@ -67,14 +71,19 @@ static int reach_dso(const struct proctab *pt, const struct dso *d, struct captu
 	}
 	if (d->pin.fd < 0)
 		return -ENOENT;
-	if (has_changed(d))
+	job->tenant = d->ev.mnt_ns;
+	job->pid = d->pid;
+	opener_for(job->tenant, "", job->pid);
+	opener_about(hash_combine(job->kind, job->id), job->name);
+	changed = has_changed(d);
+	opener_about(0, NULL);
+	if (changed)
 		return -ESTALE;
 	job->fd = dup_fd(d->pin.fd);
 	if (job->fd < 0)
 		return -errno;
 	job->rootfd = d->root ? dup_fd(d->root->root.fd) : -1;
 	job->path = d->path ? xstrdup(d->path) : NULL;
-	job->tenant = d->ev.mnt_ns;
 	return 0;
 }
 

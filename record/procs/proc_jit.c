@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/xalloc.h"
 #include "capture/capture_job.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -199,6 +201,17 @@ static int pinned_map(const struct proc_facts *f, const char **why)
 	return accept_map(f, fd, &st, why);
 }
 
+/* Whose files the job reads: @f, which may be NULL. */
+static void of_process(struct capture_job *job, const struct proc_facts *f)
+{
+	if (!f)
+		return;
+	proc_facts_on_behalf(f, f->pid);
+	job->tenant = hash_bytes(f->cgroup, strlen(f->cgroup));
+	job->cgroup = xstrdup(f->cgroup);
+	job->pid = f->pid;
+}
+
 void perfmap_prepare(const struct proc_facts *f, uint32_t serial, const char *comm, uint64_t *addrs, size_t n,
 		     struct capture_job *job)
 {
@@ -208,6 +221,7 @@ void perfmap_prepare(const struct proc_facts *f, uint32_t serial, const char *co
 	for (; f && len < CAPTURE_FORKS_MAX; f = f->up)
 		chain[len++] = f;
 	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
+	of_process(job, len ? chain[0] : NULL);
 	while (len--) {
 		job->map[job->nmaps].pinned = pinned_map(chain[len], &job->why);
 		job->map[job->nmaps++].named = open_map(chain[len], &job->why);
@@ -306,6 +320,7 @@ void jitdump_prepare(const struct proc_facts *f, uint32_t serial, const char *co
 		     size_t n, struct capture_job *job)
 {
 	capture_job_init(job, CAPTURE_JITDUMP, serial, comm, addrs, n);
+	of_process(job, f);
 	for (size_t level = 0; f && level < CAPTURE_FORKS_MAX; f = f->up, level++) {
 		for (size_t i = JITDUMPS_MAX; i--;)
 			add_dump(job, f, &f->jitdump[i]);

@@ -74,7 +74,7 @@ int proc_read_lines(struct proc *p, int procfd, struct mapset **maps)
 	int ret = 0;
 	char *text;
 
-	opener_about(hash_u64(p->pid), "the mappings of a process");
+	opener_about(hash_u64(p->pid), "the mappings");
 	text = nsopen_text(procfd, "maps", MAPS_TEXT_MAX, NULL, &ret);
 	opener_about(0, NULL);
 	if (!text)

@@ -87,9 +87,9 @@ void proc_free(struct proc *p)
 	free(p);
 }
 
-void proc_facts_on_behalf(const struct proc_facts *f)
+void proc_facts_on_behalf(const struct proc_facts *f, uint32_t pid)
 {
-	opener_for(hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup);
+	opener_for(hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup, pid);
 }
 
 void proc_on_behalf(const struct proc *p)
@@ -97,7 +97,7 @@ void proc_on_behalf(const struct proc *p)
 	const struct proc_facts *f = proc_who(p) ? proc_who(p) : p->anc;
 
 	if (f && f->cgroup[0])
-		proc_facts_on_behalf(f);
+		proc_facts_on_behalf(f, p->pid);
 	else
-		opener_for(p->mnt_ns ? p->mnt_ns : p->pid, "");
+		opener_for(p->mnt_ns ? p->mnt_ns : p->pid, "", p->pid);
 }

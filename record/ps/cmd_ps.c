@@ -18,6 +18,7 @@
 #include "cli/opt.h"
 #include "containers/ps.h"
 #include "host/opener.h"
+#include "host/unanswered.h"
 #include "ps/ps_names.h"
 
 #define INTERVAL_MAX 86400.0	/* seconds */
@@ -342,6 +343,7 @@ int main(int argc, char **argv)
 	} else {
 		rc = run(&o);
 	}
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	free(o.roots);
 	return rc;

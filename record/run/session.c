@@ -12,7 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/opt.h"
@@ -25,6 +27,7 @@
 #include "host/opener.h"
 #include "host/opener_loss.h"
 #include "host/procfs.h"
+#include "host/unanswered.h"
 #include "procfs/pidns.h"
 #include "procs/proctab.h"
 #include "run/budget_summary.h"
@@ -38,7 +41,6 @@
 #include "run/spool.h"
 #include "run/stopper.h"
 #include "run/summary.h"
-#include "run/unanswered.h"
 #include "sink/drain.h"
 #include "sink/execs.h"
 #include "sink/ledger.h"
@@ -488,6 +490,21 @@ static uint64_t open_at_end(const struct session *s)
 	return (threads > k->ended ? threads - k->ended : 0) * s->target.ncpus;
 }
 
+/* For unanswered_tell(). */
+static void whose(void *ctx, const struct opener_miss *m, struct strbuf *out)
+{
+	const struct session *s = ctx;
+	const char *cgroup = m->who[0] || !m->pid ? m->who : proctab_cgroup(s->pt, m->pid), *name;
+
+	name = s->facts && cgroup[0] ? cgroup_facts_name(s->facts, cgroup) : "";
+	if (!cgroup[0])
+		return;
+	strbuf_adds(out, name[0] ? "container " : "cgroup '");
+	escape_name(out, name[0] ? name : cgroup);
+	if (!name[0])
+		strbuf_addc(out, '\'');
+}
+
 /*
  * After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
  * message.
@@ -538,7 +555,7 @@ static int finish(struct session *s, struct loop *l)
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
 	budget_summary_print(s->pt, s->facts);
-	unanswered_tell();
+	unanswered_tell(whose, s);
 	return err < 0 ? err : tell_ran(s, stopped);
 }
 

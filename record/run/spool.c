@@ -9,6 +9,7 @@
 #include "capture/caplist.h"
 #include "capture/capture_thread.h"
 #include "host/clock.h"
+#include "host/opener_loss.h"
 #include "procs/proc.h"
 #include "procs/proctab.h"
 #include "recording/rec_writer.h"
@@ -172,6 +173,7 @@ static int step_closing(struct spool *sp, bool wait)
 static void cut_ledger(struct spool *sp, uint64_t now, bool last, struct ledger_part *part)
 {
 	sink_settle(sp->sink);
+	sp->ledger->l.unread = opener_unread();
 	ledger_cut(sp->ledger, sp->ev, now, now - sp->since, last, part);
 }
 

@@ -331,6 +331,7 @@ static void add_ledger(struct ev_ledger *sum, const struct ev_ledger *l, bool fi
 	sum->cpus_away = MAX(sum->cpus_away, l->cpus_away);
 	sum->cgroups_gone += l->cgroups_gone;
 	sum->withheld += l->withheld;
+	sum->unread = MAX(sum->unread, l->unread);
 	sum->have_format_lost = (first || sum->have_format_lost) && l->have_format_lost;
 	sum->have_count = (first || sum->have_count) && l->have_count;
 	sum->exact = first && l->exact;

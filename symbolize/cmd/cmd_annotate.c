@@ -31,6 +31,7 @@
 #include "host/opener.h"
 #include "host/pages.h"
 #include "host/parser.h"
+#include "host/unanswered.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
@@ -515,6 +516,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	err = run(&cfg);
 	debuginfod_turn_off();
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	filter_fini(&cfg.filter);
 	return err;

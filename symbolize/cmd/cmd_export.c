@@ -19,6 +19,7 @@
 #include "host/nsopen.h"
 #include "host/opener.h"
 #include "host/pages.h"
+#include "host/unanswered.h"
 #include "output/buildid_dir.h"
 #include "output/to_perf_data.h"
 #include "recording/rec_reader.h"
@@ -208,6 +209,7 @@ int main(int argc, char **argv)
 	if (opener_start(true))
 		return EXIT_FAILURE;
 	err = export(&cfg);
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -19,6 +19,7 @@
 #include "host/kept.h"
 #include "host/opener.h"
 #include "host/parser.h"
+#include "host/unanswered.h"
 #include "modules/module.h"
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
@@ -367,6 +368,7 @@ int symbolize_run(struct symbolize_opts *o)
 	status = confined(&run);
 	debuginfod_turn_off();
 	cache_close(run.cache);
+	unanswered_tell(NULL, NULL);
 	opener_stop();
 	filter_fini(&o->filter);
 	return status;

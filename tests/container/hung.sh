@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
+need_cmd jq
 need_target spin
 need_target hungfs
 [ -e /dev/fuse ] || skip_all "no /dev/fuse here"
@@ -64,7 +65,8 @@ check "several: a recording of everything ends" within 60 "$NSPROF" record -a -F
 took=$((($(date +%s%N) - begun) / 1000000))
 tap_note "it took $took ms for 2 s: $(<"$T/err")"
 check "several: within a second of its time" test "$took" -lt $((2000 + usual + 1000))
-like "several: it says what did not answer" "$(<"$T/err")" "could not be read: the file system or process does not answer"
+like "several: it says what did not answer" "$(<"$T/err")" "could not be read: the file system, fuse.hungfs at .* does not answer"
+is "several: nsprof info counts them" "$("$NSPROF" info --json "$T/data" | jq '.ledger.unread >= 3')" true
 begun=$(date +%s%N)
 check "several: symbolize ends" within 60 "$NSPROF" symbolize -q "$T/data"
 like "several: names of others" "$(<"$T/out")" ';app_inner;app_leaf '

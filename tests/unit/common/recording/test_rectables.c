@@ -75,6 +75,7 @@ static void test_captures_info_ledger(void **state)
 				.cpus_away = 27,
 				.cgroups_gone = 28,
 				.withheld = 29,
+				.unread = 30,
 				.have_format_lost = true,
 				.exact = true };
 	struct ev_ledger out;
@@ -150,6 +151,7 @@ static void test_captures_info_ledger(void **state)
 	assert_int_equal(out.cpus_away, 27);
 	assert_int_equal(out.cgroups_gone, 28);
 	assert_int_equal(out.withheld, 29);
+	assert_int_equal(out.unread, 30);
 	assert_true(out.have_format_lost);
 	assert_false(out.have_count);
 	assert_true(out.exact);
