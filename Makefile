@@ -210,6 +210,11 @@ faults: deps-check	## kill, stop, starve and damage the recorder and its files i
 	+$(build_targets)
 	$(Q)FAULTS=all TEST_TIMEOUT=3600 tests/run -v --build $(B) tests/container/faults.sh
 
+.PHONY: attack
+attack: deps-check	## all attacks at once against record -a, for ATTACK_SECS=60: memory, disk, secrets, victims (root)
+	+$(build_targets)
+	$(Q)ATTACK_SECS=$(or $(ATTACK_SECS),60) TEST_TIMEOUT=$(shell echo $$((3 * $(or $(ATTACK_SECS),60) + 600))) tests/run -v --build $(B) tests/container/long/attack.sh
+
 .PHONY: soak
 soak: deps-check	## record a host on which containers come and go, for SOAK_SECS=1800: memory, descriptors, threads (root)
 	+$(build_targets)

@@ -310,6 +310,21 @@ int outplace_create(const struct outplace *p, const char *name, mode_t mode)
 	return fd < 0 ? -errno : fd;
 }
 
+int outplace_create_nameless(const struct outplace *p, mode_t mode)
+{
+	int fd = openat(p->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int outplace_name(const struct outplace *p, int fd, const char *name)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, self, p->dir, name, AT_SYMLINK_FOLLOW) ? -errno : 0;
+}
+
 int outplace_stays(const struct outplace *p)
 {
 	const char *slash = strrchr(p->path, '/');

@@ -63,6 +63,12 @@ int outplace_open(struct outplace *p, int flags);
  * one (-EEXIST). A descriptor or negative errno.
  */
 int outplace_create(const struct outplace *p, const char *name, mode_t mode);
+/*
+ * The same without a name: it is gone if we are, until outplace_name() names it @name, never in the
+ * place of another (-EEXIST). Not all file systems can do that: -EOPNOTSUPP and others.
+ */
+int outplace_create_nameless(const struct outplace *p, mode_t mode);
+int outplace_name(const struct outplace *p, int fd, const char *name);
 /* The mode of results, which the umask applies to: only root can read what root writes. */
 mode_t outplace_mode(void);
 

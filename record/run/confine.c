@@ -122,6 +122,7 @@ int confine_calls(const struct confine *c)
 	const struct sandbox_call ends[] = { { SYS_kill, 1, 0xffffffff, (uint64_t)c->child, 0 } };
 	const struct sandbox_call rotates[] = {
 		{ SYS_openat, 0, 0, 0, 0 }, { SYS_unlinkat, 0, 0, 0, 0 }, { SYS_renameat2, 0, 0, 0, 0 }, { SYS_renameat, 0, 0, 0, 0 },
+		{ SYS_linkat, 0, 0, 0, 0 },
 #ifdef __x86_64__
 		{ SYS_open, 0, 0, 0, 0 }, { SYS_unlink, 0, 0, 0, 0 }, { SYS_rename, 0, 0, 0, 0 },
 #endif

@@ -136,11 +136,18 @@ int output_meet(struct output *out, const sigset_t *signals, int *signo)
 	return 0;
 }
 
-/* It has a temporary name until output_commit(), so that a failed start leaves what is there. */
+/*
+ * It has no name until output_commit(), or a temporary one, so that a failed start leaves what is
+ * there. A start that is killed leaves the temporary one.
+ */
 static int open_new(struct output *out)
 {
-	int fd = -EEXIST;
+	int fd = outplace_create_nameless(&out->at, MODE);
 
+	out->nameless = fd >= 0;
+	if (out->nameless)
+		return fd;
+	fd = -EEXIST;
 	for (unsigned int i = 0; i < TEMP_TRIES && fd == -EEXIST; i++) {
 		free(out->temp);
 		out->temp = xasprintf("%s.%d-%u.tmp", out->at.name, (int)getpid(), i);
@@ -208,17 +215,23 @@ int output_commit(struct output *out)
 {
 	int err;
 
-	if (!out->temp)
+	if (!output_pending(out))
 		return 0;
 	err = put_aside(out);
 	if (err)
 		return err;
-	err = outplace_rename_new(&out->at, out->temp, out->at.name);
+	err = out->nameless ? outplace_name(&out->at, out->fd, out->at.name) : outplace_rename_new(&out->at, out->temp, out->at.name);
 	if (err)
 		return complain_place(&out->at, out->name, err);
 	free(out->temp);
 	out->temp = NULL;
+	out->nameless = false;
 	return 0;
+}
+
+bool output_pending(const struct output *out)
+{
+	return out->temp || out->nameless;
 }
 
 void output_undo(struct output *out)
@@ -227,6 +240,7 @@ void output_undo(struct output *out)
 		unlinkat(out->at.dir, out->temp, 0);
 	free(out->temp);
 	out->temp = NULL;
+	out->nameless = false;
 	output_close(out);
 }
 

@@ -24,6 +24,7 @@ struct output {
 	size_t nmade, made_cap;
 	struct outplace at;	/* of FILE; at.dir is -1 for descriptors and standard output */
 	char *temp;		/* what FILE is called until output_commit(); NULL = FILE; owned */
+	bool nameless;		/* it has no name until then */
 };
 
 /*
@@ -54,6 +55,8 @@ int output_open(struct output *out);
  * file to FILE.old. 0, or negative errno after a message.
  */
 int output_commit(struct output *out);
+/* Is that still to come, for a file that is open? */
+bool output_pending(const struct output *out);
 /* For when nothing at all could be written: closes the file, and removes it before its commit. */
 void output_undo(struct output *out);
 /* Warns if the open file is no longer @name: somebody moved or removed it. */

@@ -223,7 +223,7 @@ static int turn(struct spool *sp, uint64_t now)
 	if (!err)
 		err = output_commit(sp->out);
 	if (err) {
-		if (sp->out->temp)
+		if (output_pending(sp->out))
 			output_undo(sp->out);
 		sp->out->fd = fd;
 		return stay(sp, list, err);

@@ -93,10 +93,11 @@ whole() {
 }
 
 # perf's RESULT WHAT: in make faults, a row about perf.
-perf_says() { echo "# perf: $*"; }
-with_perf() { [ "$all" = all ] && have_perf; }
-perf_samples() { timeout 60 perf script -i "$1" -F comm 2>perf.err | wc -l; }
-perf_rec() { perf record -q -e cpu-clock -F 999 --call-graph dwarf,4096 "$@" >/dev/null 2>perf.err </dev/null; }
+perf_says() { echo "# $P: $*"; }
+# perfs: those to compare with, in make faults only; PERFS may name several.
+perfs() { [ "$all" = all ] && have_perf && echo "${PERFS:-perf}"; }
+perf_samples() { timeout 60 "$P" script -i "$1" -F comm 2>perf.err | wc -l; }
+perf_rec() { "$P" record -q -e cpu-clock -F 999 --call-graph dwarf,4096 "$@" >/dev/null 2>perf.err </dev/null; }
 
 # ---- SIGKILL at random moments
 n=$(few 4 200)
@@ -114,15 +115,25 @@ for ((i = 0; i < n; i++)); do
 	readable a.data || bad+="$i: $why"$'\n'
 	samples=$((samples + $(info '.samples // 0')))
 done 2>/dev/null
-# One that is killed while it begins leaves its file under the name that it has until it is begun.
-rm -f a.data.*.tmp
+# One that is killed while it begins leaves nothing. Where a file needs a name, it leaves FILE.PID-N.tmp.
+nameless() { python3 -c 'import os; os.open(".", os.O_TMPFILE | os.O_WRONLY)' 2>/dev/null; }
+nameless || rm -f a.data.*.tmp
+if command -v strace >/dev/null && nameless; then
+	rm -f a.data
+	strace -f -o traced -e trace=linkat,renameat2 -e inject=linkat,renameat2:signal=KILL:when=1 \
+		env FAULTS_MARK="$T" "$NSPROF" record -q -e cpu-clock -o a.data -p $victim --duration 1 2>err </dev/null
+	like "SIGKILL before the file has its name" "$(cat traced)" 'killed by SIGKILL'
+	is "leaves no file" "$(find . -name 'a.data*')" ""
+else
+	skip "SIGKILL before the file has its name" "needs strace, and a file system with O_TMPFILE"
+fi
 is "SIGKILL: $n files, $empty of them not begun, are readable: $samples samples" "$bad" ""
 clean "SIGKILL"
-if with_perf; then
+for P in $(perfs); do
 	some=0 total=0
 	for ((i = 0; i < 20; i++)); do
 		rm -f perf.data
-		perf record -q -e cpu-clock -F 1999 --call-graph dwarf,4096 -o perf.data -p $victim >/dev/null 2>&1 &
+		"$P" record -q -e cpu-clock -F 1999 --call-graph dwarf,4096 -o perf.data -p $victim >/dev/null 2>&1 &
 		sleep "0.$((400 + RANDOM % 500))"
 		kill -KILL $!
 		wait $! 2>/dev/null
@@ -130,7 +141,7 @@ if with_perf; then
 		some=$((some + (got > 0))) total=$((total + got))
 	done 2>/dev/null
 	perf_says "SIGKILL: $some of 20 files can be read, $total samples; $(head -n 1 perf.err)"
-fi
+done
 
 # ---- EIO and short writes
 rm -f a.data
@@ -146,12 +157,12 @@ for at in $(few 2000 "0 64 100 1000 2000 3000 4000 5000 7000 9000"); do
 	[ "$at" -lt 64 ] || check "EIO after $at bytes: readable" eval 'readable a.data || { echo "$why" >&2; false; }'
 done
 clean "EIO"
-if with_perf; then
+for P in $(perfs); do
 	LD_PRELOAD=$TARGETS/faulty.so FAULTY=short perf_rec -o perf.data -p $victim -- sleep 0.5
 	perf_says "short writes: status $?, $(perf_samples perf.data) samples; $(head -n 1 perf.err)"
 	LD_PRELOAD=$TARGETS/faulty.so FAULTY=eio:1000000 perf_rec -o perf.data -p $victim -- sleep 2
 	perf_says "EIO: status $?, $(perf_samples perf.data) samples of a file of $(stat -c %s perf.data) bytes; $(head -n 1 perf.err)"
-fi
+done
 
 # ---- cuts and flipped bits
 rec -q -o long.data -- "$S" --cpu "$(few 0.5 2.5)"
@@ -167,7 +178,7 @@ open("bits.data", "wb").write(d)' $i
 	[ $? = 1 ] && [ -s err ] || bad+="$i: status $?: $(cat err)"$'\n'
 done
 is "damaged copies: symbolize ends with a message" "$bad" ""
-if with_perf; then
+for P in $(perfs); do
 	perf_rec -o perf.data -- "$S" --cpu 0.5
 	all_of=$(perf_samples perf.data)
 	crashed=0 refused=0 silent=0
@@ -177,7 +188,7 @@ d = bytearray(open("perf.data", "rb").read())
 r = random.Random(int(sys.argv[1]))
 d[r.randrange(len(d))] ^= 1 << r.randrange(8)
 open("bits.data", "wb").write(d)' $i
-		got=$(timeout 60 perf script -i bits.data -F comm 2>perf.err | wc -l; exit "${PIPESTATUS[0]}")
+		got=$(timeout 60 "$P" script -i bits.data -F comm 2>perf.err | wc -l; exit "${PIPESTATUS[0]}")
 		rc=$?
 		((rc > 128)) && crashed=$((crashed + 1))
 		((got == 0)) && refused=$((refused + 1))
@@ -190,7 +201,7 @@ open("bits.data", "wb").write(d)' $i
 		[ "$(perf_samples bits.data)" = 0 ] || some=$((some + 1))
 	done
 	perf_says "cut: $some of 20 files can be read, the last with $(perf_samples bits.data) of $all_of samples"
-fi
+done
 
 # ---- the target is killed
 "$S" 600 &
@@ -204,6 +215,19 @@ is "target killed: the recorder ends" $? 0
 whole "target killed"
 like "target killed: its samples" "$("$NSPROF" symbolize -q a.data)" 'app_leaf '
 clean "target killed"
+for P in $(perfs); do
+	"$S" 600 &
+	target=$!
+	computes $target 50
+	rm -f perf.data
+	"$P" record -q -e cpu-clock -F 999 --call-graph dwarf,4096 -o perf.data -p $target >perf.err 2>&1 &
+	recorder=$!
+	computes $target 1000
+	kill -KILL $target
+	wait $target 2>/dev/null
+	wait $recorder
+	perf_says "target killed: status $?, $(perf_samples perf.data) samples"
+done
 
 # ---- the recorder is stopped
 start -p $victim -m 1
@@ -220,8 +244,8 @@ whole "stopped for a while"
 check "stopped for a while: what is missing is counted" test "$(info .ledger.lost_kernel)" -gt 0
 like "stopped for a while: and said" "$(cat err)" "[0-9]+ lost"
 clean "stopped for a while"
-if with_perf; then
-	perf record -e cpu-clock -F 999 --call-graph dwarf,4096 -m 16 -o perf.data -p $victim >/dev/null 2>perf.err &
+for P in $(perfs); do
+	"$P" record -e cpu-clock -F 999 --call-graph dwarf,4096 -m 16 -o perf.data -p $victim >/dev/null 2>perf.err &
 	recorder=$!
 	wait_for '[ "$(stat -c %s perf.data 2>/dev/null || echo 0)" -gt 500 ]' 60
 	kill -STOP $recorder
@@ -230,8 +254,8 @@ if with_perf; then
 	computes $victim 300
 	kill -INT $recorder
 	wait $recorder
-	perf_says "stopped for 10 s: $(grep -iE 'lost|captured' perf.err | tr '\n' ' ')$(perf_samples perf.data) samples; perf report: $(perf report --stdio -i perf.data 2>&1 | grep -i lost | head -n 2 | tr '\n' ' ')"
-fi
+	perf_says "stopped for 10 s: $(grep -iE 'lost|captured' perf.err | tr '\n' ' ')$(perf_samples perf.data) samples; perf report: $("$P" report --stdio -i perf.data 2>&1 | grep -i lost | head -n 2 | tr '\n' ' ')"
+done
 
 # ---- the wall clock is set while it records
 uptime_s() { cut -d ' ' -f 1 /proc/uptime; }
@@ -245,6 +269,30 @@ for by in 86400 -86400; do
 	check "clock step by $by s: the duration" jq -en --argjson s "$(info .duration)" --argjson from "$from" --argjson to "$(uptime_s)" '$s > 0.35 and $s < $to - $from'
 done
 clean "clock step"
+for P in $(perfs); do
+	LD_PRELOAD=$TARGETS/faulty.so FAULTY=step:100:86400 perf_rec -o perf.data -- "$S" --cpu 0.4
+	perf_says "clock step: status $?, $(perf_samples perf.data) samples, which last $("$P" script -i perf.data -F time 2>/dev/null |
+		sed -n 's/[ :]//g; 1p; $p' | paste -sd- | awk -F- '{ print $2 - $1 }') s"
+done
+
+# ---- a full disk, beside perf
+if [ -n "$(perfs)" ]; then
+	mkdir full
+	mount -t tmpfs -o size=1m none full
+	later "umount '$T/full'"
+	rec -o full/a.data -p $victim --duration 5 -F 9999
+	rc=$?
+	echo "# nsprof: disk full: status $rc, $(info .samples full/a.data) samples; $(head -n 1 err)"
+	check "disk full: readable" eval 'readable full/a.data || { echo "$why" >&2; false; }'
+	for P in $(perfs); do
+		rm -f full/*
+		"$P" record -q -e cpu-clock -F 999 --call-graph dwarf,4096 -o full/perf.data -p $victim -- sleep 2 >perf.err 2>&1
+		rc=$?
+		why=$(head -n 1 perf.err)
+		perf_says "disk full: status $rc, $(perf_samples full/perf.data) samples; $why; script: $(head -n 1 perf.err)"
+	done
+	umount full
+fi
 
 # ---- few descriptors, on all CPUs
 rm -f a.data
@@ -258,10 +306,10 @@ else
 	like "64 descriptors: said" "$(cat err)" 'ulimit -n'
 fi
 clean "64 descriptors"
-if with_perf; then
+for P in $(perfs); do
 	(ulimit -n 64; perf_rec -o perf.data -a -- sleep 1)
 	perf_says "64 descriptors: status $?, $(perf_samples perf.data) samples; $(head -n 1 perf.err)"
-fi
+done
 
 # ---- little memory
 limited() {	# VERSION MOUNT
@@ -283,9 +331,10 @@ limited() {	# VERSION MOUNT
 		is "32 MiB of memory: status" $rc 0
 		whole "32 MiB of memory"
 	fi
-	with_perf || return 0
-	(echo $BASHPID >"$cg/cgroup.procs"; perf_rec -o perf.data -a -- sleep 5)
-	perf_says "32 MiB of memory: status $?, $(perf_samples perf.data) samples; $(head -n 1 perf.err)"
+	for P in $(perfs); do
+		(echo $BASHPID >"$cg/cgroup.procs"; perf_rec -o perf.data -a -- sleep 5)
+		perf_says "32 MiB of memory: status $?, $(perf_samples perf.data) samples; $(head -n 1 perf.err)"
+	done
 }
 memory=$(awk '{ for (i = 7; $i != "-"; i++); if ($(i+1) == "cgroup" && $NF ~ /(^|,)memory(,|$)/) print $5 }' /proc/self/mountinfo | head -n 1)
 if [ -n "$memory" ]; then
@@ -314,6 +363,18 @@ if ctr_start web "$T/root" /app/server 600; then
 	whole "container killed"
 	is "container killed: in the ledger" "$(info .ledger.cgroups_gone)" 1
 	like "container killed: its samples" "$("$NSPROF" symbolize -q a.data)" 'app_leaf '
+	for P in $(perfs); do
+		ctr_start "web" "$T/root" /app/server 600 && ctr_computes
+		rm -f perf.data
+		"$P" record -q -e cpu-clock -F 999 --call-graph dwarf,4096 -o perf.data -a -G "${CTR_CG#/}" -- sleep 6 >perf.err 2>&1 &
+		recorder=$!
+		sleep 2
+		ctr_stop web
+		wait $recorder
+		rc=$?
+		why=$(head -n 1 perf.err)
+		perf_says "container killed: status $rc, $(perf_samples perf.data) samples; $why"
+	done
 	rm -rf "$T/root"
 	clean "container killed"
 else
