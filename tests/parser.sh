@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The rights of a parser, the process that reads what others wrote (contrib/doc/sandbox.md), as /proc
+# The rights of a parser, the process that reads what others wrote (contrib/doc/parser.md), as /proc
 # shows them. For tests: . lib.sh first.
 
 parser_field() { awk -v n="$1:" '$1 == n { print $2 }' "/proc/$2/status" 2>/dev/null; }

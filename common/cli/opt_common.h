@@ -127,6 +127,7 @@
 
 #define OPT_COMMON_QUIET(to) { "quiet", 'q', NULL, "print errors only", OPT_FLAG, to, .more = NULL }
 #define OPT_COMMON_NO_SANDBOX_PARSER "By default a process without rights reads the recording and the files of others."
+#define OPT_COMMON_NO_SANDBOX_INPUT "By default a process without rights reads the input."
 #define OPT_COMMON_NO_SANDBOX(to, text) \
 	{ "no-sandbox", 0, NULL, "keep all rights", OPT_FLAG, to, .more = text }
 #define OPT_COMMON_VERBOSE(to) { "verbose", 'v', NULL, "print more messages", OPT_COUNT, to, .more = NULL }

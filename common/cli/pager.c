@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/signals.h"
+#include "host/parser.h"
 
 bool pager_color(void)
 {
@@ -39,12 +40,38 @@ static const char *command(void)
 	return *cmd && strcmp(cmd, "cat") ? cmd : NULL;
 }
 
+/* A request for the program that a parser belongs to. */
+#define ASK_PAGER (PARSER_OTHER + 100)
+
+/* Output to a pager is not for us to end, nor is the pager. */
+static void leave_to_pager(void)
+{
+	signal(SIGPIPE, SIG_IGN);
+	/* Ctrl-C is for the pager. */
+	signal(SIGINT, SIG_IGN);
+}
+
+static pid_t ask(void)
+{
+	int pid = 0, fd;
+
+	parser_output_begins();
+	if (parser_ask(ASK_PAGER, NULL, &pid, &fd) || fd < 0)
+		return 0;
+	dup2(fd, STDOUT_FILENO);
+	close(fd);
+	leave_to_pager();
+	return pid;
+}
+
 pid_t pager_start(void)
 {
 	const char *cmd = isatty(STDOUT_FILENO) ? command() : NULL;
 	int p[2];
 	pid_t pid;
 
+	if (cmd && parser_is())
+		return ask();
 	if (!cmd || pipe2(p, O_CLOEXEC))
 		return 0;
 	pid = fork();
@@ -64,9 +91,7 @@ pid_t pager_start(void)
 	close(p[1]);
 	if (pid < 0)
 		return 0;
-	signal(SIGPIPE, SIG_IGN);
-	/* Ctrl-C is for the pager. */
-	signal(SIGINT, SIG_IGN);
+	leave_to_pager();
 	return pid;
 }
 
@@ -76,6 +101,10 @@ void pager_end(pid_t pager)
 
 	if (!pager)
 		return;
+	if (parser_is()) {
+		fflush(stdout);
+		return;
+	}
 	/* The pager reads until all writers have closed the pipe. */
 	fflush(stdout);
 	fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -84,4 +113,25 @@ void pager_end(pid_t pager)
 		close(fd);
 	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+static pid_t served;
+
+int pager_serve(uint32_t kind, int *value, int *fd)
+{
+	if (kind != ASK_PAGER)
+		return -ENOSYS;
+	if (served)
+		return -EALREADY;
+	served = pager_start();
+	*value = served;
+	/* pager_start() has put its pipe there. */
+	*fd = served ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3) : -1;
+	return 0;
+}
+
+void pager_serve_end(void)
+{
+	pager_end(served);
+	served = 0;
 }

@@ -3,6 +3,7 @@
 #define NSPROF_PAGER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -21,5 +22,12 @@ void pager_end(pid_t pager);
  * set. Call it before pager_start().
  */
 bool pager_color(void);
+
+/*
+ * A parser (parser.h) cannot start a program: pager_start() asks the one that it belongs to, once. In
+ * that program: answers, -ENOSYS: it is another request. pager_serve_end() waits for the pager.
+ */
+int pager_serve(uint32_t kind, int *value, int *fd);
+void pager_serve_end(void);
 
 #endif

@@ -114,6 +114,13 @@ static void __attribute__((noreturn)) run_child(const int sock[SOCKETS], int (*f
 	exit(fn(ctx));
 }
 
+static int refuse_file(const struct fileop *op, struct fileop_result *r)
+{
+	(void)op;
+	*r = (struct fileop_result){ .fd = -1 };
+	return -EPERM;
+}
+
 /* Until the parser ends. */
 static void serve(const struct parser *p, const int sock[SOCKETS])
 {
@@ -126,7 +133,7 @@ static void serve(const struct parser *p, const int sock[SOCKETS])
 				continue;
 			return;
 		}
-		if (fd[FILES].revents && !opener_serve_one(sock[FILES], parser_files_run))
+		if (fd[FILES].revents && !opener_serve_one(sock[FILES], p->no_files ? refuse_file : parser_files_run))
 			return;
 		if (fd[REQUESTS].revents && !parser_outputs_serve(sock[REQUESTS], p))
 			return;
@@ -136,6 +143,11 @@ static void serve(const struct parser *p, const int sock[SOCKETS])
 static const char *input(const struct parser *p)
 {
 	return p->input ? p->input : "the recording";
+}
+
+static int failed(const struct parser *p)
+{
+	return p->failed ? p->failed : EXIT_FAILURE;
 }
 
 /* Ends this program as @signo ended the parser. */
@@ -223,7 +235,7 @@ int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 	for (;;) {
 		status = run(p, fn, ctx);
 		if (status < 0)
-			return EXIT_FAILURE;
+			return failed(p);
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);
 		signo = WTERMSIG(status);
@@ -235,5 +247,5 @@ int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx)
 	name = parser_fault_name();
 	pr_err("the process that reads %s was ended by signal %d (%s)%s%s%s; what it should write is missing or cut", input(p), signo,
 	       strsignal(signo), *name ? " while it read '" : "", name, *name ? "'" : "");
-	return EXIT_FAILURE;
+	return failed(p);
 }

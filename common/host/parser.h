@@ -1,7 +1,7 @@
 /*
  * A parser: a child that reads what others wrote, and has no rights. The program keeps its own
  * rights, opens files for it, and starts it again without a file that ended it
- * (contrib/doc/sandbox.md).
+ * (contrib/doc/parser.md).
  *
  * The child runs as a user of its own if the program is root's, without capabilities and new
  * privileges, and can neither open a path nor start anything. It reads and writes what is open when
@@ -36,9 +36,11 @@ struct parser {
 	const char *output;	/* the only file that it may write, or folder; NULL: none; borrowed */
 	bool folder;		/* @output is a folder: it may write files in it */
 	const char *suffix;	/* of those files */
+	bool no_files;		/* it may read no files of processes, binaries or maps */
 	bool sources;		/* it may read source text of others, not only binaries and maps */
 	bool temp;		/* it may have temporary files */
 	bool kernel_names;	/* it may run the BPF program that is open (ksym_bpf.h) */
+	int failed;		/* exit status after a fault; 0: EXIT_FAILURE */
 	const char *input;	/* for messages: what it reads; NULL: "the recording"; borrowed */
 	/*
 	 * Answers a request from PARSER_OTHER on: 0 or negative errno, and *@fd owned by the caller,
@@ -50,7 +52,7 @@ struct parser {
 
 /*
  * Runs @fn in a parser and serves it. Call it before any thread is started. Returns the exit status
- * that @fn returned, or 1 after a message. Ends as the parser did if a signal ended that, and it was
+ * that @fn returned, or @p->failed after a message. Ends as the parser did if a signal ended that, and it was
  * not one of a fault.
  */
 int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx);

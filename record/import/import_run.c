@@ -77,7 +77,8 @@ int import_run(const struct import_opts *o)
 	const bool in = !strcmp(o->input, "-");
 	int status = EXIT_FAILURE;
 
-	files.fd = in ? STDIN_FILENO : open(o->input, O_RDONLY | O_CLOEXEC);
+	/* Standard input may be a terminal, which a parser gets only when it is given one. */
+	files.fd = in ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(o->input, O_RDONLY | O_CLOEXEC);
 	if (files.fd < 0) {
 		pr_err("cannot open '%s': %s%s", o->input, strerror(errno),
 		       errno == ENOENT ? "; 'perf record' writes one" : rec_reader_open_hint(o->input, errno));
@@ -88,7 +89,6 @@ int import_run(const struct import_opts *o)
 		status = confined(&files);
 	import_output_fini(&files.out);
 	free(files.name);
-	if (!in)
-		close(files.fd);
+	close(files.fd);
 	return status;
 }

@@ -23,8 +23,10 @@
 #include "diff/diff_tree.h"
 #include "diff/diff_view.h"
 #include "host/pages.h"
+#include "host/parser.h"
 #include "input/folded_comms.h"
 #include "input/load.h"
+#include "input/source.h"
 #include "profile/profile.h"
 
 enum { EXIT_CHANGED = 1, EXIT_UNCLEAR = 2, EXIT_ERROR = 3 };
@@ -322,8 +324,9 @@ static void fini(struct diff_cmd *c)
 	free(c->load.filters);
 }
 
-static int run(struct diff_cmd *c)
+static int run(void *ctx)
 {
+	struct diff_cmd *c = ctx;
 	struct outfile *out;
 
 	if (check_inputs(c))
@@ -336,6 +339,41 @@ static int run(struct diff_cmd *c)
 		return compare(c, out);
 	outfile_abort(out);
 	return EXIT_ERROR;
+}
+
+/* What the parser is served. */
+struct served {
+	struct source_served source;
+	const char **paths;	/* owned */
+};
+
+static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
+{
+	const struct served *s = ctx;
+
+	return source_serve(&s->source, kind, value, text, fd);
+}
+
+static int confined(struct diff_cmd *c)
+{
+	struct served s = { .paths = xcalloc(c->nin, sizeof(*s.paths)) };
+	const struct parser p = {
+		.output = c->output && strcmp(c->output, "-") ? c->output : NULL, .no_files = true, .input = "the inputs", .failed = EXIT_ERROR,
+		.serve = serve, .ctx = &s,
+	};
+	int status;
+
+	for (size_t i = 0; i < c->nin; i++)
+		s.paths[i] = c->in[i].path;
+	s.source = (struct source_served){ s.paths, c->nin, &c->load };
+	if (c->load.no_sandbox) {
+		pr_warn("--no-sandbox: the inputs are read with all rights");
+		status = run(c);
+	} else {
+		status = parser_run(&p, run, c);
+	}
+	free(s.paths);
+	return status;
 }
 
 int main(int argc, char **argv)
@@ -366,7 +404,7 @@ int main(int argc, char **argv)
 	if (first > 1 && !strcmp(argv[first - 1], "--"))
 		split = noperands - (after - 1);
 	if (!name_inputs(&c, argv + first, noperands, split) && !check_options(&c))
-		status = run(&c);
+		status = confined(&c);
 	fini(&c);
 	return status;
 }

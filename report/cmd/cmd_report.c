@@ -19,7 +19,9 @@
 #include "grid/grid.h"
 #include "grid/report_header.h"
 #include "host/pages.h"
+#include "host/parser.h"
 #include "input/load.h"
+#include "input/source.h"
 #include "pictures/html.h"
 #include "pictures/svg.h"
 #include "profile/profile.h"
@@ -292,6 +294,37 @@ static int report(struct report_opts *o)
 	return err || info.damaged || info.interrupted ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static int parse(void *ctx)
+{
+	return report(ctx);
+}
+
+static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
+{
+	const struct report_opts *o = ctx;
+	const struct source_served s = { &o->load.path, 1, &o->load };
+	const int err = pager_serve(kind, value, fd);
+
+	return err == -ENOSYS ? source_serve(&s, kind, value, text, fd) : err;
+}
+
+static int confined(struct report_opts *o)
+{
+	const struct parser p = {
+		.output = o->output && strcmp(o->output, "-") ? o->output : NULL, .no_files = true, .input = "the input",
+		.serve = serve, .ctx = o,
+	};
+	int status;
+
+	if (o->load.no_sandbox) {
+		pr_warn("--no-sandbox: the input is read with all rights");
+		return report(o);
+	}
+	status = parser_run(&p, parse, o);
+	pager_serve_end();
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	struct report_opts o = {
@@ -311,7 +344,7 @@ int main(int argc, char **argv)
 		puts("report: text csv json html svg");
 	} else {
 		log_set_verbosity(o.load.quiet ? -1 : o.verbose);
-		err = report(&o);
+		err = confined(&o);
 	}
 	report_options_fini(&o);
 	return err;

@@ -200,6 +200,7 @@ int diff_options_parse(struct diff_cmd *c, int argc, char **argv, int *first)
 
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&c->load.quiet),
+		OPT_COMMON_NO_SANDBOX(&c->load.no_sandbox, OPT_COMMON_NO_SANDBOX_INPUT),
 		OPT_COMMON_VERBOSE(&c->verbose),
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c->build_info, .more = NULL },
 	};

@@ -454,6 +454,7 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&o->load.quiet),
+		OPT_COMMON_NO_SANDBOX(&o->load.no_sandbox, OPT_COMMON_NO_SANDBOX_INPUT),
 		OPT_COMMON_VERBOSE(&o->verbose),
 
 		/* Hidden. */

@@ -1,7 +1,6 @@
 #include "input/load.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,10 +15,11 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/filekind.h"
-#include "cli/sibling.h"
+#include "host/parser.h"
 #include "input/folded.h"
 #include "input/reshape.h"
 #include "input/select.h"
+#include "input/source.h"
 #include "recording.h"
 #include "recording/rec_reader.h"
 
@@ -67,7 +67,7 @@ static const char *shown(const char *path, char *buf, size_t size)
  */
 static int spool(int from, const char *path)
 {
-	int fd = tempfile_open(), err = 0;
+	int fd = source_temp(), err = 0;
 	char buf[65536], name[PATH_MAX + 3];
 	bool begun = false;
 
@@ -95,12 +95,12 @@ static int spool(int from, const char *path)
 	return err ? err : -EIO;
 }
 
-/* Reports the error, except an interruption by Ctrl-C. */
-static int cannot_open(const char *path, int err)
+static int stat_file(int fd, const char *path, struct stat *st)
 {
-	if (err != EINTR)
-		pr_err("cannot open '%s': %s%s", path, strerror(err), rec_reader_open_hint(path, err));
-	return -err;
+	if (!fstat(fd, st))
+		return 0;
+	pr_err("cannot read '%s': %s", path, strerror(errno));
+	return -EIO;
 }
 
 /* Reports that input beginning with these @n bytes cannot be reported. */
@@ -116,15 +116,15 @@ static void tell_foreign(const char *path, const char *head, size_t n)
 }
 
 /*
- * Checks that file @fd, called @path, is an input, by its kind, size and first bytes. 0, or
- * negative errno after a message.
+ * Checks that file @fd, called @path, is an input, by its kind, size and first bytes. @perf: a folder
+ * is one of perf's. 0, or negative errno after a message.
  */
-static int check_file(int fd, const char *path, const struct stat *st)
+static int check_file(int fd, const char *path, const struct stat *st, bool perf)
 {
 	char head[HEAD], buf[PATH_MAX + 3];
 	ssize_t got;
 
-	if (S_ISDIR(st->st_mode) && !rec_reader_knows_dir(fd)) {
+	if (S_ISDIR(st->st_mode) && !perf) {
 		pr_err("'%s' is a directory; name a recording or folded text", path);
 		return -EISDIR;
 	}
@@ -143,81 +143,43 @@ static int check_file(int fd, const char *path, const struct stat *st)
 int load_check_input(const char *path)
 {
 	struct stat st;
+	bool perf;
 	int fd, err;
 
 	if (!strcmp(path, "-"))
 		return 0;
-	if (stat(path, &st))
-		return cannot_open(path, errno);
-	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+	fd = source_look(path, &perf);
+	if (fd == -EAGAIN)
 		return 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return cannot_open(path, errno);
-	err = check_file(fd, path, &st);
+		return fd;
+	err = stat_file(fd, path, &st);
+	err = err ? err : check_file(fd, path, &st, perf);
 	close(fd);
 	return err;
 }
 
-static int open_input(const char *path)
+static int open_input(const char *path, bool *perf)
 {
 	struct stat st;
-	int fd, copy, err;
+	int fd = source_open(path, perf), copy, err;
 
-	if (!strcmp(path, "-"))
-		return spool(STDIN_FILENO, path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return cannot_open(path, errno);
-	err = fstat(fd, &st) ? cannot_open(path, errno) : check_file(fd, path, &st);
-	if (err) {
-		close(fd);
-		return err;
-	}
-	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return fd;
+	if (strcmp(path, "-")) {
+		err = stat_file(fd, path, &st);
+		err = err ? err : check_file(fd, path, &st, *perf);
+		if (err) {
+			close(fd);
+			return err;
+		}
+		if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+			return fd;
+	}
 	/* "<(nsprof record -o - ...)" */
 	copy = spool(fd, path);
 	close(fd);
 	return copy;
-}
-
-/* @input: the recording; "-" is standard input. */
-static void exec_symbolize(const struct load_opts *o, const char *input)
-{
-	const char **argv = xcalloc(20 + 2 * (o->nfilters + o->nlists), sizeof(*argv));
-	size_t i = 1;
-
-	argv[i++] = "--format";
-	argv[i++] = "profile";
-	if (o->no_inline)
-		argv[i++] = "--no-inline";
-	if (o->normalize)
-		argv[i++] = "--normalize";
-	if (o->srcline)
-		argv[i++] = "--srcline";
-	if (o->quiet)
-		argv[i++] = "-q";
-	if (o->event)
-		argv[i++] = xasprintf("--event=%s", o->event);
-	for (size_t k = 0; k < o->nfilters; k++) {
-		argv[i++] = "--filter";
-		argv[i++] = o->filters[k];
-	}
-	for (size_t k = 0; k < o->nlists; k++)
-		argv[i++] = xasprintf("%s=%s", o->lists[k].option, o->lists[k].list);
-	if (o->max_stack)
-		argv[i++] = xasprintf("--max-stack=%llu", (unsigned long long)o->max_stack);
-	if (o->raw_names)
-		argv[i++] = "--no-demangle";
-	if (o->merge_threads)
-		argv[i++] = "--merge-threads";
-	argv[i++] = "-i";
-	argv[i++] = input;
-	argv[i] = NULL;
-	pr_err("cannot run 'nsprof-symbolize': %s; it must be in the directory of nsprof-report",
-	       strerror(-sibling_exec_as_us("nsprof-symbolize", (char **)argv)));
-	_exit(127);
 }
 
 /* Reads what nsprof-symbolize writes to @in. Nothing: it failed and printed the reason. */
@@ -232,34 +194,22 @@ static int read_child(FILE *in, const char *name, struct profile **out)
 	return profile_read(in, name, out);
 }
 
-static int load_recording(const struct load_opts *o, int fd, struct profile **out, struct load_info *info)
+static int load_recording(const struct load_opts *o, struct profile **out, struct load_info *info)
 {
-	int p[2], err, status;
+	int fd, err, status;
 	FILE *in;
-	struct stat sb;
-	pid_t pid;
 
 	/* nsprof-symbolize decides which Ctrl-C ends it. */
 	interrupted = 0;
 	handle_interrupt(on_interrupt, SA_RESTART);
-	if (pipe2(p, O_CLOEXEC) || (pid = fork()) < 0) {
-		err = errno;
-		pr_err("cannot start nsprof-symbolize: %s", strerror(err));
-		return -err;
-	}
-	if (!pid) {
-		dup2(fd, STDIN_FILENO);
-		dup2(p[1], STDOUT_FILENO);
-		/* A regular file or directory is passed by name, for messages. */
-		exec_symbolize(o, !stat(o->path, &sb) && (S_ISREG(sb.st_mode) || S_ISDIR(sb.st_mode)) ? o->path : "-");
-	}
-	close(p[1]);
-	in = fdopen(p[0], "r");
+	fd = source_symbolize(o, o->path);
+	if (fd < 0)
+		return fd;
+	in = fdopen(fd, "r");
 	err = in ? read_child(in, o->path, out) : -errno;
 	if (in)
 		fclose(in);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = source_wait();
 	handle_interrupt(SIG_DFL, 0);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
 		raise(SIGINT);
@@ -375,7 +325,7 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	return err;
 }
 
-static int load_fd(const struct load_opts *o, int fd, struct profile **out, struct load_info *info)
+static int load_fd(const struct load_opts *o, int fd, bool perf, struct profile **out, struct load_info *info)
 {
 	char head[HEAD] = "";
 	struct stat sb;
@@ -385,7 +335,7 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 
 	/* For a pipe, this is known only now. */
 	if (told) {
-		err = check_file(fd, o->path, &sb);
+		err = check_file(fd, o->path, &sb, perf);
 		if (err) {
 			close(fd);
 			return err;
@@ -394,7 +344,7 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 	got = pread(fd, head, sizeof(head), 0);
 	if ((told && S_ISDIR(sb.st_mode)) || (got > 0 && rec_reader_knows(head, (size_t)got))) {
 		info->recording = true;
-		err = load_recording(o, fd, out, info);
+		err = load_recording(o, out, info);
 	} else {
 		return load_text(o, fd, !memcmp(head, PROFILE_MAGIC, PROFILE_MAGIC_LEN), out, info);
 	}
@@ -404,19 +354,22 @@ static int load_fd(const struct load_opts *o, int fd, struct profile **out, stru
 
 int load(const struct load_opts *o, struct profile **out, struct load_info *info)
 {
+	bool perf = false;
 	int fd, err;
 
 	*out = NULL;
 	memset(info, 0, sizeof(*info));
 	/* Ctrl-C gives up on a pipe that no program opens for writing. */
 	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
-	fd = open_input(o->path);
+	fd = open_input(o->path, &perf);
 	handle_interrupt(SIG_DFL, 0);
 	if (fd == -EINTR)
 		raise(SIGINT);
 	if (fd < 0)
 		return fd;
-	err = load_fd(o, fd, out, info);
+	parser_working_on(0, o->path);
+	err = load_fd(o, fd, perf, out, info);
+	parser_working_on(0, NULL);
 	if (!err && (o->dsos || o->symbols))
 		err = select_places(*out, o->dsos, o->symbols, o->path);
 	if (!err && ((*out)->samples == UINT64_MAX || (*out)->period == UINT64_MAX)) {

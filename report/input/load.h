@@ -32,7 +32,7 @@ struct load_opts {
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
 	const char *event;	/* symbolize --event; NULL: the first event that has samples */
-	bool quiet;
+	bool quiet, no_sandbox;
 };
 
 struct load_info {

@@ -73,9 +73,6 @@ static bool find_input(struct annotate_opts *cfg)
 
 /* ---- which functions ---- */
 
-/* A request of the parser. */
-enum { ASK_PAGER = PARSER_OTHER + 100 };
-
 /* All that one run reads, names and finds. */
 struct session {
 	const struct annotate_opts *cfg;
@@ -271,31 +268,6 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 	return shown;
 }
 
-/* A parser cannot start a program: the pager's is the one that it belongs to. */
-static pid_t start_pager(void)
-{
-	int pid = 0, fd;
-
-	if (!parser_is())
-		return pager_start();
-	parser_output_begins();
-	if (parser_ask(ASK_PAGER, NULL, &pid, &fd) || fd < 0)
-		return 0;
-	dup2(fd, STDOUT_FILENO);
-	close(fd);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGINT, SIG_IGN);
-	return pid;
-}
-
-static void end_pager(pid_t pager)
-{
-	if (!parser_is())
-		pager_end(pager);
-	else
-		fflush(stdout);
-}
-
 /* Writes to the file, pager or standard output. 0 or -errno after a message. */
 static int write_out(struct session *s, const size_t *which, const struct code *codes, size_t n)
 {
@@ -308,9 +280,9 @@ static int write_out(struct session *s, const size_t *which, const struct code *
 	if (!out)
 		return -EIO;
 	color = paged && pager_color();
-	pager = paged ? start_pager() : 0;
+	pager = paged ? pager_start() : 0;
 	shown = show_all(s, which, codes, n, color, outfile_stream(out));
-	end_pager(pager);
+	pager_end(pager);
 	/* If the user quit the pager, the rest of the text is not missed. */
 	if (!pager && shown)
 		return outfile_close(out);
@@ -384,7 +356,6 @@ static int read_samples(struct session *s)
 struct run {
 	struct annotate_opts *cfg;
 	struct cache *cache;
-	pid_t pager;
 };
 
 static int annotate(void *ctx)
@@ -432,17 +403,10 @@ static int annotate(void *ctx)
 
 static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
 {
-	struct run *run = ctx;
+	const struct run *run = ctx;
+	const int err = pager_serve(kind, value, fd);
 
-	if (kind != ASK_PAGER)
-		return cache_serve(run->cache, kind, text, fd);
-	if (run->pager)
-		return -EALREADY;
-	run->pager = pager_start();
-	*value = run->pager;
-	/* pager_start() has put its pipe there. */
-	*fd = run->pager ? dup(STDOUT_FILENO) : -1;
-	return 0;
+	return err == -ENOSYS ? cache_serve(run->cache, kind, text, fd) : err;
 }
 
 static int confined(struct run *run)
@@ -461,7 +425,7 @@ static int confined(struct run *run)
 		return annotate(run);
 	}
 	status = parser_run(&p, annotate, run);
-	pager_end(run->pager);
+	pager_serve_end();
 	return status;
 }
 
