@@ -60,6 +60,18 @@ static bool is_namesake(const struct containers *cs, const struct container *a, 
 	return !by_name(a, b) && !b->sandbox && (a->voucher || !b->voucher) && strcmp(a->cgroup, b->cgroup) && containers_populated(cs, b);
 }
 
+/*
+ * Would its name pass for something that outputs call so: processes outside of containers, a
+ * placeholder, or, if a tenant chose it, a name that was told apart or has several parts?
+ */
+static bool passes_for_other(const struct container *c)
+{
+	if (c->name[0] == '[' || (!c->pod[0] && !strcmp(c->name, "host")))
+		return true;
+	/* Its own path is no choice of a name. */
+	return c->voucher != ROOT_UID && !c->qualified && strpbrk(c->name, ":+/") && strcmp(c->name, c->cgroup) != 0;
+}
+
 static void set_apart(struct container *c, bool by_runtime)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -86,7 +98,7 @@ static void finish_new(struct containers *cs)
 	}
 	for (size_t i = cs->sorted; i < cs->n; i++) {
 		struct container *c = &cs->all[i];
-		bool any = !containers_is_hosts(cs, c), runtime_too = any;
+		bool any = !containers_is_hosts(cs, c) || passes_for_other(c), runtime_too = any;
 
 		for (size_t k = 0; k < i && !c->apart[0] && !c->sandbox; k++) {
 			if (!is_namesake(cs, c, &cs->all[k]))
@@ -120,7 +132,7 @@ static void tell_apart(struct containers *cs)
 		for (end = i + 1; end < cs->n && !by_name(v[i], v[end]); end++)
 			;
 		for (size_t a = i; a < end; a++) {
-			bool any = !containers_is_hosts(cs, v[a]), runtime_too = any;
+			bool any = !containers_is_hosts(cs, v[a]) || passes_for_other(v[a]), runtime_too = any;
 
 			for (size_t b = i; b < end && !v[a]->sandbox; b++) {
 				if (!is_namesake(cs, v[a], v[b]))

@@ -19,8 +19,8 @@ struct names {
 };
 
 /*
- * Consumes @name. Bash does not quote what is offered. Besides its operators there are braces
- * ("{x,-o/etc/motd}" becomes two arguments), '!', '~' and '#'. A comma separates names.
+ * Consumes @name. Bash does not quote what is offered, and takes more than its operators for
+ * something else: "{x,-o/etc/motd}" becomes two arguments. A comma separates names.
  */
 static void add(struct names *names, char *name)
 {

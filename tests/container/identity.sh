@@ -176,6 +176,13 @@ docker_state "$WEB" "$NAME" 0
 check_rc "a user's name: nor while the host's is stopped" 1 "$NSPROF" record --container "$NAME" "${ROOTS[@]}" --duration 0.1 -o "$T/none"
 is "a user's name: by its ID" "$(by --container "$MINE")" "$NAME:${MINE:0:12};evil"
 
+# Names that outputs give to something else: processes outside of containers, a placeholder, and
+# containers of the host that were told apart or share a cgroup.
+for n in host '[x]' a:docker a+x; do runs "$USERS/lxc.payload.$n" "$T/bin/evil" --rest 600; done
+is "a user's name: not that of something else" "$(by -G "$CTR_CGROOT/$USERS" | tr ' ' '\n' | grep -v -e "^/" -e ":${MINE:0:12};" | LC_ALL=C sort | paste -sd' ')" \
+	"[x]:[x];evil a+x:a+x;evil a:docker:a:docker;evil host:host;evil"
+for n in host '[x]' a:docker a+x; do ends "$USERS/lxc.payload.$n"; done
+
 # ---- what nothing contradicts stays as it is ----
 
 runs "docker/$KIND/kubelet.slice/kubelet-kubepods.slice/cri-containerd-$POD.scope" "$TARGETS/spin" --rest 600
