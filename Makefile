@@ -202,6 +202,7 @@ check: deps-check	## all tests: units, commands, containers; root for all of the
 fuzz: deps-fuzz	## look for inputs that crash a parser, FUZZ_SECS=60 for each harness of tests/fuzz (clang)
 	$(Q)echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' | clang -fsanitize=fuzzer -x c -o /dev/null - 2>/dev/null || \
 		{ echo "make fuzz: clang cannot link with libFuzzer: install libclang-rt-N-dev, where N is clang's version" >&2; exit 1; }
+	+$(build_targets)
 	+$(build_fuzz)
 	$(Q)BUILD="$(abspath $(B))" tests/fuzz/run $(FUZZ)
 
