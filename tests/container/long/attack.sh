@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout: 600
+# timeout: 300
 # All attacks at once, for ATTACK_SECS seconds (make attack: 60), against "record -a" in a directory
 # that others can write to: two tenants that flood it with paths, files, mappings, names, threads,
 # processes, programs and cgroups; a FUSE file system that hangs; a cgroup that shows the ID of
