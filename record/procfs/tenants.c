@@ -1,5 +1,6 @@
 #include "procfs/tenants.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static const struct {
 } limits[TENANT_HOLDS] = {
 	[HOLD_PATHS] = { 1 << 20, 4 << 20, UINT64_MAX },
 	[HOLD_FILES] = { 2048, 12288, 65536 },
-	[HOLD_MAPS] = { 16384, 65536, UINT64_MAX },
+	[HOLD_MAPS] = { 65536, 131072, UINT64_MAX },
 	[HOLD_ADDRS] = { 128 << 10, 768 << 10, 4 << 20 },
 };
 
@@ -66,10 +67,10 @@ static struct tenant *add(struct tenants *ts, const char *cgroup, size_t len, ui
 	t->cgroup = xstrndup(cgroup, len);
 	t->by_user = uid != UINT64_MAX;
 	t->uid = t->by_user ? (uint32_t)uid : 0;
-	t->bytes.left = byte_rate.burst;
-	t->paths.left = path_rate.burst;
-	t->ns.left = ns_rate.burst;
-	t->rows.left = rows_rate.burst;
+	t->bytes.left = t->bytes.least = byte_rate.burst;
+	t->paths.left = t->paths.least = path_rate.burst;
+	t->ns.left = t->ns.least = ns_rate.burst;
+	t->rows.left = t->rows.least = rows_rate.burst;
 	XGROW(ts->v, ts->n, ts->cap);
 	ts->v[ts->n++] = t;
 	*u64map_put(&ts->by_key, key_of(cgroup, len, uid), NULL) = ts->n;
@@ -193,6 +194,7 @@ static void hold(struct tenants *ts, struct tenant *t, enum tenant_hold what, ui
 	ts->pool[what] += is - was;
 	ts->heavy[what] += (is > 0) - (was > 0);
 	t->held[what] = held;
+	t->most[what] = MAX(t->most[what], held);
 }
 
 bool tenants_take(struct tenants *ts, struct tenant *t, enum tenant_hold what, uint64_t n)
@@ -268,6 +270,12 @@ static bool has_left(struct tenant_rate *r, const struct rate *rate, uint64_t ti
 	return r->left > 0;
 }
 
+static void use(struct tenant_rate *r, uint64_t n)
+{
+	r->left -= (int64_t)n;
+	r->least = MIN(r->least, r->left);
+}
+
 bool tenant_may_write(struct tenant *t, uint64_t time)
 {
 	return !t || has_left(&t->bytes, &byte_rate, time);
@@ -276,7 +284,7 @@ bool tenant_may_write(struct tenant *t, uint64_t time)
 void tenant_wrote(struct tenant *t, uint64_t n)
 {
 	if (t)
-		t->bytes.left -= (int64_t)n;
+		use(&t->bytes, n);
 }
 
 bool tenant_may_name(struct tenant *t, uint64_t n, uint64_t time)
@@ -285,7 +293,7 @@ bool tenant_may_name(struct tenant *t, uint64_t n, uint64_t time)
 		return true;
 	if (!has_left(&t->paths, &path_rate, time))
 		return false;
-	t->paths.left -= (int64_t)n;
+	use(&t->paths, n);
 	return true;
 }
 
@@ -302,7 +310,7 @@ bool tenant_in_debt(struct tenant *t, uint64_t time)
 void tenant_spent(struct tenant *t, uint64_t ns)
 {
 	if (t)
-		t->ns.left -= (int64_t)ns;
+		use(&t->ns, ns);
 }
 
 bool tenant_may_capture(struct tenant *t, uint64_t time)
@@ -313,7 +321,7 @@ bool tenant_may_capture(struct tenant *t, uint64_t time)
 void tenant_captured(struct tenant *t, uint64_t ns)
 {
 	if (t)
-		t->rows.left -= (int64_t)ns;
+		use(&t->rows, ns);
 }
 
 void tenant_left_out(struct tenant *t, enum budget_kind kind, uint64_t n)
@@ -329,6 +337,36 @@ bool tenants_left_out(const struct tenant *t, enum budget_kind kind, bool all, s
 		.cgroup = t->cgroup, .by_user = t->by_user, .uid = t->uid,
 	};
 	return ev->count;
+}
+
+bool tenants_used(const struct tenant *t, unsigned int percent, struct strbuf *out)
+{
+	static const char *const holds[TENANT_HOLDS] = {
+		[HOLD_PATHS] = "paths", [HOLD_FILES] = "binaries", [HOLD_MAPS] = "mappings", [HOLD_ADDRS] = "addresses",
+	};
+	const struct {
+		const char *name;
+		const struct tenant_rate *r;
+		const struct rate *rate;
+	} rates[] = {
+		{ "side-band", &t->bytes, &byte_rate }, { "new paths", &t->paths, &path_rate }, { "time", &t->ns, &ns_rate },
+		{ "captures", &t->rows, &rows_rate },
+	};
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < TENANT_HOLDS; i++) {
+		const uint64_t used = t->most[i] * 100 / limits[i].own;
+
+		most = MAX(most, used);
+		strbuf_addf(out, "%s %" PRIu64 " (%" PRIu64 " %%), ", holds[i], t->most[i], used);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++) {
+		const uint64_t used = (uint64_t)(rates[i].rate->burst - rates[i].r->least) * 100 / (uint64_t)rates[i].rate->burst;
+
+		most = MAX(most, used);
+		strbuf_addf(out, "%s%s %" PRIu64 " %%", i ? ", " : "", rates[i].name, used);
+	}
+	return most >= percent;
 }
 
 void tenants_cut(struct tenants *ts)

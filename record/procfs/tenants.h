@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/strbuf.h"
 #include "event.h"
 
 /* What is held for a tenant until it is given back. */
@@ -26,6 +27,7 @@ enum tenant_hold {
 /* What is left of a budget that comes back with time and with samples. */
 struct tenant_rate {
 	int64_t left;		/* bytes or ns; below 0: used in advance */
+	int64_t least;		/* that was ever left */
 	uint64_t time;		/* ns, of the latest refill */
 };
 
@@ -35,7 +37,7 @@ struct tenant {
 	bool fixed;		/* a container: its processes cannot leave it by themselves */
 	bool by_user;		/* only the processes of @uid there */
 	uint32_t uid;
-	uint64_t held[TENANT_HOLDS];
+	uint64_t held[TENANT_HOLDS], most[TENANT_HOLDS];	/* now, and at any time */
 	uint32_t dead;		/* processes that have ended and are still kept */
 	struct tenant_rate bytes;	/* of side-band in the recording */
 	struct tenant_rate paths;	/* bytes of paths that were new */
@@ -95,6 +97,11 @@ void tenant_left_out(struct tenant *t, enum budget_kind kind, uint64_t n);
  * the whole run. Its path is borrowed. False: nothing was.
  */
 bool tenants_left_out(const struct tenant *t, enum budget_kind kind, bool all, struct ev_budget *ev);
+/*
+ * Appends how much of its budgets @t has used at most, in percent of what it has whatever others do:
+ * "paths 12 %, ...". False: less than @percent of each.
+ */
+bool tenants_used(const struct tenant *t, unsigned int percent, struct strbuf *out);
 /* A new segment begins. */
 void tenants_cut(struct tenants *ts);
 

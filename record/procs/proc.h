@@ -228,6 +228,8 @@ void proc_wrote(struct proc *p, uint64_t n);
 void proc_write_left_out(struct proc *p, uint64_t time);
 /* The segment ends: writes what was left out in it. */
 void proc_write_budgets(struct proctab *pt);
+/* With -v: which tenants have used much of a budget. */
+void proc_tell_budgets(const struct proctab *pt);
 /* The mappings of @p have changed: counts them, or gives up those of a process with too many. */
 void proc_hold_maps(struct proc *p);
 /* Forgets its mappings, and does not even look at the later ones of this image. */

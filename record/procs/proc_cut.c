@@ -213,5 +213,6 @@ void proctab_tell(const struct proctab *pt)
 {
 	pr_verbose("captures written: %" PRIu64 ", kept from an earlier file: %" PRIu64 ", not possible: %" PRIu64 ", files closed early: %"
 		   PRIu64, pt->cap.written, pt->cap.served, pt->cap.failed, pt->files.pins.evicted);
+	proc_tell_budgets(pt);
 	pr_verbose("code captured: %" PRIu64 " byte%s", pt->cap.code_bytes, plural(pt->cap.code_bytes));
 }

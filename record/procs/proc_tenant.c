@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -24,6 +25,8 @@
 #define IMAGE_NS 2000000
 /* Bytes of new paths, the same for all images. */
 #define IMAGE_PATHS 4096
+/* With -v, tenants are named that have used so much of a budget. */
+#define TOLD_PERCENT 2
 /* All of user space; the lowest page is never mapped. */
 #define USER_BEGIN 0x1000ull
 #define USER_END 0x7ffffffff000ull
@@ -229,6 +232,18 @@ void proc_write_budgets(struct proctab *pt)
 			rec_writer_budget(pt->w, &ev);
 		}
 	tenants_cut(&pt->tenants);
+}
+
+void proc_tell_budgets(const struct proctab *pt)
+{
+	for (size_t i = 0; i < pt->tenants.n; i++) {
+		const struct tenant *t = pt->tenants.v[i];
+		struct strbuf text = STRBUF_INIT;
+
+		if (tenants_used(t, TOLD_PERCENT, &text))
+			pr_verbose("budgets of '%s': %s", t->cgroup, text.s);
+		strbuf_fini(&text);
+	}
 }
 
 void proctab_left_out(const struct proctab *pt, void (*fn)(void *ctx, const struct ev_budget *ev), void *ctx)
