@@ -109,6 +109,26 @@ static int run_first(const struct fileop *op, struct fileop_result *r)
 	return ret;
 }
 
+/* A file would silently act like an empty folder. */
+static int run_user_dir(const char *path, struct fileop_result *r)
+{
+	char self[64], real[PATH_MAX];
+	ssize_t n;
+
+	r->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (r->fd < 0 || faccessat(r->fd, ".", X_OK, AT_EACCESS))
+		return -errno;
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", r->fd);
+	n = readlink(self, real, sizeof(real));
+	if (n < 0 || (size_t)n == sizeof(real))
+		return n < 0 ? -errno : -ENAMETOOLONG;
+	r->data = xmalloc((size_t)n + 1);
+	memcpy(r->data, real, (size_t)n);
+	r->data[n] = '\0';
+	r->len = (size_t)n;
+	return 0;
+}
+
 static int run_stat(const struct fileop *op, struct fileop_result *r)
 {
 	struct statfs fs;
@@ -317,6 +337,8 @@ static int run(const struct fileop *op, struct fileop_result *r)
 		return run_first(op, r);
 	case FILEOP_DIR:
 		return keep_status(rawopen_below(op->fd[0], op->path, O_PATH | O_DIRECTORY, 0), r);
+	case FILEOP_USER_DIR:
+		return run_user_dir(op->path, r);
 	case FILEOP_STAT:
 		return run_stat(op, r);
 	case FILEOP_LIST:

@@ -31,6 +31,8 @@ enum fileop_kind {
 	FILEOP_FIRST,
 	/* A folder. in: fd[0] root, path. out: fd as O_PATH, st. */
 	FILEOP_DIR,
+	/* A folder that the user named, wherever it is. in: path: absolute. out: fd as O_PATH, data: its path without links. */
+	FILEOP_USER_DIR,
 	/* Attributes. in: fd[0], path below it, or NULL for fd[0] itself. Follows no link. out: st; found: f_type. */
 	FILEOP_STAT,
 	/* Names in a folder. in: fd[0] root, path; max: bytes. out: data: per entry its type (DT_*) and name, NUL. */

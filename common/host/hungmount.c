@@ -102,11 +102,12 @@ static void look_at(void *ctx, const struct proc_mount *m)
 {
 	struct search *s = ctx;
 
-	if (s->hm->type || !is_slow(m->type))
+	if (s->hm->point || !is_slow(m->type))
 		return;
 	if (s->hm->id ? m->id != s->hm->id : !s->dev || makedev(m->dev_major, m->dev_minor) != s->dev)
 		return;
 	s->hm->id = m->id;
+	free(s->hm->type);
 	s->hm->type = xstrdup(m->type);
 	s->hm->point = xstrdup(m->point);
 }
@@ -133,10 +134,15 @@ static void look_up(uint32_t pid, dev_t dev, struct hungmount *hm)
 
 /* ---- where the opener waits ---- */
 
-/* Functions of the kernel in which somebody waits for such a file system, by the beginnings of their names. */
+/*
+ * Functions of the kernel in which somebody waits for such a file system, or for the lock of a process's
+ * mappings (type NULL), by the beginnings of their names.
+ */
 static const struct {
 	const char *function, *type;
 } waits[] = {
+	{ "proc_map_files", NULL }, { "map_files", NULL }, { "__access_remote_vm", NULL }, { "access_remote_vm", NULL },
+	{ "m_start", NULL }, { "lock_vma", NULL }, { "rwsem_down", NULL }, { "__mmap", NULL },
 	{ "request_wait_answer", "fuse" }, { "fuse_", "fuse" }, { "rpc_wait_bit", "nfs" }, { "nfs", "nfs" },
 	{ "p9_", "9p" }, { "wait_for_response", "cifs" }, { "cifs_", "cifs" }, { "smb2_", "cifs" }, { "ceph_", "ceph" },
 };
@@ -154,21 +160,26 @@ static void look_where(pid_t opener, struct hungmount *hm)
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(waits) && !hm->type; i++)
-		if (!strncmp(text, waits[i].function, strlen(waits[i].function)))
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		if (strncmp(text, waits[i].function, strlen(waits[i].function)))
+			continue;
+		hm->waits = true;
+		if (!waits[i].type)
+			hm->memory = true;
+		else if (!hm->type)
 			hm->type = xstrdup(waits[i].type);
-	/* The lock of its mappings. */
-	hm->memory = !strncmp(text, "rwsem_down_", 11);
+		break;
+	}
 }
 
 void hungmount_find(const struct fileop *op, pid_t opener, uint32_t pid, dev_t dev, struct hungmount *out)
 {
 	*out = (struct hungmount){ .id = mount_of_op(op) };
-	if (out->id || dev)
+	look_where(opener, out);
+	if (out->memory)
+		out->id = 0;
+	else if (out->id || dev)
 		look_up(pid, dev, out);
-	if (!out->type)
-		look_where(opener, out);
-	out->memory = !out->type && (out->memory || op->kind == FILEOP_TEXT || op->kind == FILEOP_MEMORY);
 }
 
 void hungmount_fini(struct hungmount *hm)

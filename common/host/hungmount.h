@@ -15,7 +15,8 @@ struct hungmount {
 	uint64_t id;		/* of the mount; 0 = unknown */
 	char *type;		/* "fuse.sshfs", owned; NULL = unknown */
 	char *point;		/* where it is mounted, below the root of the process; owned; NULL = unknown */
-	bool memory;		/* it is the memory of a process that does not answer */
+	bool waits;		/* the opener waited for another computer, a program or a lock, not for a CPU or a disk */
+	bool memory;		/* namely for the lock of a process's mappings */
 };
 
 /*

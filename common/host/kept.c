@@ -22,13 +22,20 @@ static int open_path(const char *path, bool folder)
 	return fd < 0 ? -errno : fd;
 }
 
-void kept_add(const char *path, bool folder)
+void kept_hold(const char *path, int fd)
 {
-	if (nkept == KEPT_MAX)
+	if (nkept == KEPT_MAX) {
+		close(fd);
 		return;
+	}
 	kept[nkept].path = path;
-	kept[nkept].fd = open_path(path, folder);
+	kept[nkept].fd = fd;
 	nkept++;
+}
+
+void kept_add(const char *path)
+{
+	kept_hold(path, open_path(path, false));
 }
 
 int kept_open(const char *path, bool folder)

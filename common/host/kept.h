@@ -5,10 +5,12 @@
 #include <stdbool.h>
 
 /*
- * Opens @path (borrowed): a file to read, or with @folder a folder as O_PATH. What cannot be opened
- * will not be found by kept_open(), either. Before threads start.
+ * Opens file @path (borrowed) to read it. What cannot be opened will not be found by kept_open(), either.
+ * Before threads start.
  */
-void kept_add(const char *path, bool folder);
+void kept_add(const char *path);
+/* The same for @fd, which is taken: a file to read, a folder as O_PATH, or negative errno. */
+void kept_hold(const char *path, int fd);
 /*
  * fd of @path, owned by the caller; negative errno. Opens it now if it was not kept. Descriptors of
  * one file share their position: use pread(2), or kept_open() in one thread only, which sets it to 0.

@@ -210,6 +210,29 @@ int nsopen_dir(int rootfd, const char *path, struct stat *st)
 	return run_open(&(struct fileop){ .kind = FILEOP_DIR, .fd = { rootfd, -1 }, .path = path }, st);
 }
 
+int nsopen_user_dir(const char *path, char **real)
+{
+	struct fileop op = { .kind = FILEOP_USER_DIR, .fd = { -1, -1 } };
+	char *here = path[0] == '/' ? NULL : getcwd(NULL, 0), *full;
+	struct fileop_result r;
+	int err;
+
+	if (path[0] != '/' && !here)
+		return -errno;
+	full = xasprintf("%s/%s", here ? here : "", path);
+	op.path = full;
+	err = *path ? opener_run(&op, &r) : -ENOENT;
+	free(full);
+	free(here);
+	if (err)
+		return err;
+	if (real)
+		*real = r.data;
+	else
+		free(r.data);
+	return r.fd;
+}
+
 int nsopen_dir_cached(int rootfd, const char *path)
 {
 	int fd = rawopen_below(rootfd, path, O_PATH | O_DIRECTORY, RAWOPEN_CACHED);

@@ -76,7 +76,12 @@ ssize_t nsopen_memory(int procfd, uint64_t addr, void *buf, size_t len);
  */
 int nsopen_dir(int rootfd, const char *path, struct stat *st);
 /*
- * The same, but only with what the kernel remembers, without asking the file system: never waits.
+ * O_PATH fd of a folder that the user named, as open(2) finds it. *@real: its absolute path without links,
+ * owned; may be NULL.
+ */
+int nsopen_user_dir(const char *path, char **real);
+/*
+ * nsopen_dir(), but only with what the kernel remembers, without asking the file system: never waits.
  * -EAGAIN: not remembered.
  */
 int nsopen_dir_cached(int rootfd, const char *path);

@@ -141,6 +141,18 @@ static uint64_t object_of(const struct fileop *op)
 	return hash_bytes(op->path ? op->path : "", len);
 }
 
+/* Does it take the lock of a process's mappings, before any file system is asked? */
+static bool takes_lock(const struct fileop *op)
+{
+	return op->kind == FILEOP_MAPPING || op->kind == FILEOP_MAPPING_AT;
+}
+
+/* For those: the lock of the process that this thread is about. */
+static uint64_t lock_key(void)
+{
+	return hash_combine(hash_combine(subject.tenant, subject.pid), 1);
+}
+
 static uint64_t key_of(const struct fileop *op)
 {
 	return hash_combine(subject.tenant, object_of(op));
@@ -223,15 +235,22 @@ static bool has_most(const struct tenant *t)
 	return t->hung >= HUNG_MAX;
 }
 
-/* As allowed(), after what is remembered of @m, which may be NULL. */
-static uint64_t wait_for(struct miss *m, uint64_t key, uint64_t now)
+/* Has it not answered, so that it is too early to ask again, or too late? @m may be NULL. */
+static bool rests(struct miss *m, uint64_t now)
 {
+	if (!m)
+		return false;
+	return hangs(m) || (!m->answered && (loss.last_until ? now >= loss.last_until : now < m->until));
+}
+
+static uint64_t wait_for(const struct fileop *op, uint64_t key, uint64_t now)
+{
+	if (takes_lock(op) && subject.pid && rests(find(lock_key()), now))
+		return 0;
 	/* However much others of its tenant have lost. */
 	if (u64map_get(&loss.local, key))
 		return patience->each_ns;
-	if (m && hangs(m))
-		return 0;
-	if (m && !m->answered && now < m->until && !loss.last_until)
+	if (rests(find(key), now))
 		return 0;
 	return has_most(of_tenant()) ? 0 : allowed(now);
 }
@@ -244,15 +263,21 @@ uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
 	if (!atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return patience->each_ns;
 	pthread_mutex_lock(&loss.lock);
-	ns = wait_for(find(*key), *key, clock_mono_ns());
+	ns = wait_for(op, *key, clock_mono_ns());
 	pthread_mutex_unlock(&loss.lock);
 	return ns;
 }
 
-void opener_loss_answered(uint64_t key, bool local)
+static void has_answered(uint64_t key)
 {
-	struct miss *m;
+	struct miss *m = find(key);
 
+	if (m)
+		m->answered = true;
+}
+
+void opener_loss_answered(const struct fileop *op, uint64_t key, bool local)
+{
 	if (!local && !atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&loss.lock);
@@ -260,20 +285,21 @@ void opener_loss_answered(uint64_t key, bool local)
 		u64map_clear(&loss.local);
 	if (local)
 		u64map_put(&loss.local, key, NULL);
-	m = find(key);
-	if (m)
-		m->answered = true;
+	has_answered(key);
+	if (takes_lock(op) && subject.pid)
+		has_answered(lock_key());
 	pthread_mutex_unlock(&loss.lock);
 }
 
-static struct miss *add(const struct fileop *op, uint64_t key, pid_t opener)
+/* Takes @hm. */
+static struct miss *add(const struct fileop *op, uint64_t key, const struct hungmount *hm)
 {
 	struct miss *m = xcalloc(1, sizeof(*m));
 
 	m->m.who = xstrdup(subject.who);
-	m->m.what = xstrdup(what_of(op));
+	m->m.what = xstrdup(hm->memory && takes_lock(op) ? "the mappings" : what_of(op));
 	m->m.pid = subject.pid;
-	hungmount_find(op, opener, subject.pid, subject.dev, &m->m.mount);
+	m->m.mount = *hm;
 	m->of = of_tenant();
 	m->sock = -1;
 	*u64map_put(&loss.misses, key, NULL) = (uintptr_t)m;
@@ -283,17 +309,24 @@ static struct miss *add(const struct fileop *op, uint64_t key, pid_t opener)
 void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t opener, int sock)
 {
 	const uint64_t now = clock_mono_ns();
+	struct hungmount hm;
 	struct miss *m;
 
+	hungmount_find(op, opener, subject.pid, subject.dev, &hm);
 	pthread_mutex_lock(&loss.lock);
 	atomic_store(&loss.any, true);
+	/* Its file system may answer. */
+	if (hm.memory && takes_lock(op) && subject.pid)
+		key = lock_key();
 	u64map_del(&loss.local, key);
 	allowed(now);
 	of_all()->left -= (int64_t)ns;
 	of_tenant()->b.left -= (int64_t)ns;
 	m = find(key);
 	if (!m && loss.misses.n < MISSES_MAX)
-		m = add(op, key, opener);
+		m = add(op, key, &hm);
+	else
+		hungmount_fini(&hm);
 	if (m && m->sock < 0) {
 		m->until = now + (FIRST_PAUSE << 2 * MIN(m->m.tries, (uint64_t)PAUSES - 1));
 		m->m.tries++;
@@ -322,7 +355,7 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 		if (m->answered)
 			continue;
 		/* Killing ends some waits: those for NFS, and for what a FUSE server has not read. */
-		m->m.hangs = hangs(m) || m->m.mount.type || m->m.mount.memory;
+		m->m.hangs = hangs(m) || m->m.mount.waits;
 		fn(ctx, &m->m);
 	}
 	pthread_mutex_unlock(&loss.lock);

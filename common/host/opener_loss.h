@@ -49,7 +49,7 @@ void opener_last_chance(uint64_t ns);
 /* How long to wait for @op, ns. 0: not at all. *@key: for the next two. */
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
 /* @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. */
-void opener_loss_answered(uint64_t key, bool local);
+void opener_loss_answered(const struct fileop *op, uint64_t key, bool local);
 /*
  * It lost @ns. @opener hangs, and is to be killed afterwards. @sock: its socket, taken; while it hangs, the
  * object is not asked again.
@@ -62,7 +62,7 @@ struct opener_miss {
 	uint32_t pid;		/* of the process; 0 = unknown */
 	struct hungmount mount;	/* what is known about where it is */
 	uint64_t tries;
-	bool hangs;		/* an opener still waits, or waited for another computer, a program or a lock */
+	bool hangs;		/* an opener still waits, or mount.waits; otherwise it was only late, and nobody asked again */
 };
 /*
  * Calls @fn for each file or process that was not read, as nothing answered. Returns

@@ -10,8 +10,9 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* Lines; the rest is one more. */
-#define LINES_MAX 8
+/* Lines, and those of one tenant. The rest is one more. */
+#define LINES_MAX 16
+#define TENANT_MAX 2
 
 struct line {
 	char *who, *what;	/* owned; what: the first of them */
@@ -48,17 +49,17 @@ static char *copy(const char *s)
 static void add(void *ctx, const struct opener_miss *m)
 {
 	struct strbuf who = STRBUF_INIT;
+	size_t i = 0, others = 0;
 	struct lines *l = ctx;
-	size_t i = 0;
 
 	strbuf_adds(&who, "");
 	if (l->whose)
 		l->whose(l->ctx, m, &who);
 	pr_verbose("%s: '%s'%s%s, file system %s, asked %" PRIu64 " time%s", m->hangs ? "no answer" : "no answer in time", m->what,
 		   who.len ? " of " : "", who.s, m->mount.type ? m->mount.type : "unknown", m->tries, plural(m->tries));
-	while (m->hangs && i < l->n && !belongs(&l->v[i], m, who.s))
-		i++;
-	if (m->hangs && i == LINES_MAX) {
+	for (; m->hangs && i < l->n && !belongs(&l->v[i], m, who.s); i++)
+		others += !strcmp(l->v[i].who, who.s);
+	if (m->hangs && i == l->n && (i == LINES_MAX || others == TENANT_MAX)) {
 		l->more++;
 	} else if (m->hangs) {
 		if (i == l->n)

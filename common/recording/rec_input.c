@@ -198,20 +198,13 @@ static struct {
 
 static int open_input(const char *path, const char *shown, const char **event, uint64_t *size);
 
-const char *rec_input_shown(const char *path)
-{
-	static char *shown;
-
-	free(shown);
-	shown = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
-	return shown;
-}
-
 int rec_input_prepare(const char *path, const char *event)
 {
+	char *shown = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
 	const char *left = event;
-	int fd = open_input(path, rec_input_shown(path), &left, &prepared.size);
+	int fd = open_input(path, shown, &left, &prepared.size);
 
+	free(shown);
 	if (fd < 0)
 		return fd;
 	prepared.path = path;

@@ -55,7 +55,7 @@ static void look_ahead(void)
 {
 	own_facts_keep();
 	clock_mono_ns();
-	kept_add("/proc/kallsyms", false);
+	kept_add("/proc/kallsyms");
 	capture_ksyms_prepare();
 }
 

@@ -415,7 +415,6 @@ static int confined(struct run *run)
 	const struct parser p = {
 		.output = cfg->output && strcmp(cfg->output, "-") ? cfg->output : NULL,
 		.sources = cfg->source,
-		.input = rec_input_shown(cfg->input),
 		.serve = serve,
 		.ctx = run,
 	};
@@ -479,7 +478,7 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (opener_start(!cfg.no_sandbox))
 		return EXIT_FAILURE;
-	err = run(&cfg);
+	err = debugsource_find_dirs() ? EXIT_USAGE : run(&cfg);
 	debuginfod_turn_off();
 	unanswered_tell(NULL, NULL);
 	opener_stop();

@@ -1,7 +1,6 @@
 /* The options that nsprof symbolize and nsprof script share. */
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -50,20 +49,6 @@ int symbolize_add_span(void *filter, const char *arg)
 	return filter_add_span(filter, arg);
 }
 
-/* 0, or -1 with errno: @path is not a folder that can be searched. */
-static int check_folder(const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st))
-		return -1;
-	if (!S_ISDIR(st.st_mode)) {
-		errno = ENOTDIR;
-		return -1;
-	}
-	return access(path, X_OK);
-}
-
 int symbolize_parse(struct symbolize_opts *o, const struct opt_spec *spec, int argc, char **argv)
 {
 	int first, err = opt_parse(spec, argc, argv, &first);
@@ -81,10 +66,6 @@ int symbolize_parse(struct symbolize_opts *o, const struct opt_spec *spec, int a
 	o->unwinder = unwinder_find(o->unwind);
 	if (!o->unwinder) {
 		pr_err("unknown unwinder '%s'; --unwind takes cached, libunwind, libdw or fp", o->unwind);
-		return -EINVAL;
-	}
-	if (o->symfs && check_folder(o->symfs)) {
-		pr_err("cannot read --symfs '%s': %s", o->symfs, strerror(errno));
 		return -EINVAL;
 	}
 	if (o->kallsyms && access(o->kallsyms, R_OK)) {

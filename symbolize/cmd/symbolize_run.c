@@ -17,6 +17,7 @@
 #include "debuginfo/debugsource.h"
 #include "debuginfo/inlines.h"
 #include "host/kept.h"
+#include "host/nsopen.h"
 #include "host/opener.h"
 #include "host/parser.h"
 #include "host/unanswered.h"
@@ -320,9 +321,24 @@ static void keep_open(const struct symbolize_opts *o)
 {
 	keep_facts();
 	if (o->kallsyms)
-		kept_add(o->kallsyms, false);
+		kept_add(o->kallsyms);
+}
+
+/* Folders that the user named. Their file systems may hang. 0, or negative errno after a message. */
+static int open_folders(const struct symbolize_opts *o)
+{
+	int fd;
+
+	if (debugsource_find_dirs())
+		return -EINVAL;
+	fd = o->symfs ? nsopen_user_dir(o->symfs, NULL) : 0;
+	if (fd < 0) {
+		pr_err("cannot read --symfs '%s': %s", o->symfs, strerror(-fd));
+		return fd;
+	}
 	if (o->symfs)
-		kept_add(o->symfs, true);
+		kept_hold(o->symfs, fd);
+	return 0;
 }
 
 static int confined(struct run *run)
@@ -332,7 +348,6 @@ static int confined(struct run *run)
 		.output = o->output && strcmp(o->output, "-") ? o->output : NULL,
 		.folder = o->split != LEAD_NONE,
 		.suffix = SPLIT_SUFFIX,
-		.input = rec_input_shown(o->input),
 		.serve = serve,
 		.ctx = run,
 	};
@@ -353,6 +368,12 @@ int symbolize_run(struct symbolize_opts *o)
 		return EXIT_FAILURE;
 	if (opener_start(!o->no_sandbox))
 		return EXIT_FAILURE;
+	if (open_folders(o)) {
+		debuginfod_turn_off();
+		unanswered_tell(NULL, NULL);
+		opener_stop();
+		return EXIT_USAGE;
+	}
 	/*
 	 * In "record -o - | symbolize", the terminal sends Ctrl-C to both. While the recording
 	 * comes in, it is for the recorder, and what the recorder still writes has to be read.

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/xalloc.h"
 #include "debuginfo/debuginfod.h"
 #include "elf/debugfile.h"
 #include "elf/elf_file.h"
@@ -22,28 +23,33 @@
 #define DIRS_MAX 16
 #define SPLIT_SIZE_MAX (4ull << 30)	/* of a .dwo or .dwp file */
 
-static char *dirs[DIRS_MAX];	/* absolute; for the life of the program */
+static char *dirs[DIRS_MAX];	/* as given, then absolute; for the life of the program */
 static size_t ndirs;
 
 int debugsource_add_dir(const char *dir)
 {
-	int fd;
-
 	if (ndirs == DIRS_MAX) {
 		pr_err("too many --debug-dir options: at most %d are allowed", DIRS_MAX);
 		return -E2BIG;
 	}
-	/* A file would silently act like an empty folder. */
-	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd >= 0) {
-		close(fd);
-		dirs[ndirs] = realpath(dir, NULL);
+	dirs[ndirs++] = xstrdup(dir);
+	return 0;
+}
+
+int debugsource_find_dirs(void)
+{
+	for (size_t i = 0; i < ndirs; i++) {
+		char *real;
+		int fd = nsopen_user_dir(dirs[i], &real);
+
+		if (fd < 0) {
+			pr_err("cannot open --debug-dir '%s': %s", dirs[i], strerror(-fd));
+			return fd;
+		}
+		nsopen_close(fd);
+		free(dirs[i]);
+		dirs[i] = real;
 	}
-	if (!dirs[ndirs]) {
-		pr_err("cannot open --debug-dir '%s': %s", dir, strerror(errno));
-		return -EINVAL;
-	}
-	ndirs++;
 	return 0;
 }
 

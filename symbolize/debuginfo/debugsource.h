@@ -12,6 +12,11 @@ struct elf_file;
  * after a message.
  */
 int debugsource_add_dir(const char *dir);
+/*
+ * Finds out whether they exist, and their absolute paths. Call it once, after opener_start(): they may be
+ * on a file system that hangs. 0, or negative errno after a message.
+ */
+int debugsource_find_dirs(void);
 
 /* What identifies a binary. All borrowed. */
 struct debug_binary {

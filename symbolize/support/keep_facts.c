@@ -6,7 +6,7 @@
 void keep_facts(void)
 {
 	alive_prepare();
-	kept_add("/proc/sys/kernel/random/boot_id", false);
-	kept_add("/sys/kernel/notes", false);
-	kept_add("/proc/kallsyms", false);
+	kept_add("/proc/sys/kernel/random/boot_id");
+	kept_add("/sys/kernel/notes");
+	kept_add("/proc/kallsyms");
 }

@@ -7,6 +7,7 @@ ctr_need
 need_cmd jq
 need_target spin
 need_target hungfs
+need_target locked
 [ -e /dev/fuse ] || skip_all "no /dev/fuse here"
 mkdir "$T/probe"
 "$TARGETS/hungfs" "$T/probe" /bin/true now /bin/true 2>"$T/err"
@@ -14,24 +15,39 @@ rc=$?
 umount -l "$T/probe" 2>/dev/null
 [ $rc != 77 ] || skip_all "no FUSE here: $(<"$T/err")"
 
-# hung NAME WHEN WHERE COMMAND...: COMMAND in a mount namespace of its own, with a FUSE file system at
-# /HERE, below WHERE. HUNG is its pid, and SERVER that of the file system.
+# Their cgroups, once all that is killed below is gone.
+removed() { find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {} + 2>/dev/null; }
+later 'wait_for removed 10'
+
+# hung NAME WHEN WHERE COMMAND...: COMMAND in a mount namespace of its own and cgroup HUNG_CG, with a FUSE
+# file system at WHERE. HUNG is its pid, and SERVER that of the file system.
 hung() {
 	local name=$1 when=$2 where=$3 i
 	shift 3
 	mkdir -p "$T/$name"
+	[ -z "$HUNG_CG" ] || mkdir -p "$CTR_V2/$CTR_CGROOT/$HUNG_CG"
 	unshare -m --propagation private bash -c '
-		mount -t tmpfs none "$1" && cp "$2" "$1/spin" && mkdir "$1/f" && mkdir -p "$4" && exec "$5" "$4" "$1/spin" "$3" "${@:6}"' \
-		- "$T/$name" "$TARGETS/spin" "$when" "$where" "$TARGETS/hungfs" "$@" 2>>"$T/err" &
+		[ -z "$6" ] || echo $$ >"$6/cgroup.procs"
+		mount -t tmpfs none "$1" && cp "$2" "$1/spin" && mkdir "$1"/{f,f2,f3,f4,upper,work,merged} && mkdir -p "$4" &&
+		exec "$5" "$4" "$1/spin" "$3" "${@:7}"' \
+		- "$T/$name" "$TARGETS/spin" "$when" "$where" "$TARGETS/hungfs" "${HUNG_CG:+$CTR_V2/$CTR_CGROOT/$HUNG_CG}" "$@" 2>>"$T/err" &
 	HUNG=$!
 	# The server is its child, so the kernel ends it when its parent ends.
-	later "kill -KILL $HUNG 2>/dev/null"
+	later "kill -KILL \$(cat /proc/$HUNG/task/$HUNG/children) $HUNG 2>/dev/null"
 	for ((i = 0; i < 100; i++)); do
 		SERVER=$(cat "/proc/$HUNG/task/$HUNG/children" 2>/dev/null)
 		SERVER=${SERVER%% *}
 		# comm needs no memory of the process; cmdline might never be read.
 		case $(cat "/proc/$HUNG/comm" 2>/dev/null) in '' | unshare | bash | hungfs | mount | cp | mkdir) ;; *) [ -z "$SERVER" ] || return ;; esac
 		sleep 0.05
+	done
+}
+
+# servers PID: the file systems of a process.
+servers() {
+	local c
+	for c in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		[ "$(cat "/proc/$c/comm" 2>/dev/null)" != hungfs ] || echo "$c"
 	done
 }
 
@@ -45,31 +61,56 @@ ctr_start other "$T/root" /app/server 120 || { fail "a container starts"; done_t
 ctr_computes
 
 # ---- programs run from a file system whose server answers, and then stops
-hung served usr1 "$T/served/f" "$T/served/f/app" --cpu 120
+hung served usr1 "$T/served/f" "$T/served/f/app" --rest 120
+begun=$(date +%s%N)
 check "served: it records" within 60 "$NSPROF" record -v -a -F 199 --duration 1 -o "$T/data"
+# ms that a recording takes, so that a busy machine is no failure
+usual=$((($(date +%s%N) - begun) / 1000000 - 1000))
 like "served: a program on FUSE has its names while the server answers" \
 	"$("$NSPROF" symbolize -q "$T/data")" '^app;.*app_inner;app_leaf'
-# ms that a recording takes, so that a busy machine is no failure
-begun=$(date +%s%N)
-within 60 "$NSPROF" record -a -F 199 --duration 1 -o "$T/data"
-usual=$((($(date +%s%N) - begun) / 1000000 - 1000))
 kill -USR1 "$SERVER"
-hung tmp now /tmp "$T/tmp/spin" --cpu 120
-hung stat getattr /tmp "$T/stat/spin" --cpu 120
-hung flush flush "$T/flush/f" "$T/flush/f/app" --cpu 120
-hung read usr1 "$T/read/f" "$T/read/f/app" --cpu 120
+hung tmp now /tmp "$T/tmp/spin" --rest 120
+hung stat getattr /tmp "$T/stat/spin" --rest 120
+hung flush flush "$T/flush/f" "$T/flush/f/app" --rest 120
+hung read usr1 "$T/read/f" "$T/read/f/app" --rest 120
 kill -USR1 "$SERVER"
+# An overlay that lies on it, and a process in a folder of it.
+hung overlay usr1 "$T/overlay/f" "$(command -v sh)" -c '
+	cd "$0" && mount -t overlay -o lowerdir=f,upperdir=upper,workdir=work overlay merged && cd f && exec "$0/merged/app" --rest 120' "$T/overlay"
+for ((i = 0; i < 100; i++)); do [ "$(cat "/proc/$HUNG/comm")" != app ] || break; sleep 0.05; done
+is "overlay: it runs" "$(cat "/proc/$HUNG/comm")" app
+kill -USR1 $(servers "$HUNG")
+# Nobody can look at its memory.
+hung locked write "$T/locked/f" "$TARGETS/locked" "$T/locked/f/app" 120
+# Five tenants with four file systems each.
+mkdir -p "$T/state/containers/$(ctr_id 7)"
+jq -n --arg id "$(ctr_id 7)" '{ ID: $id, Name: "/hungry", Config: { Image: "shop:1" } }' >"$T/state/containers/$(ctr_id 7)/config.v2.json"
+TENANTS=()
+for cg in a b c d "docker-$(ctr_id 7).scope"; do
+	D=$T/tenant-${cg:0:6}
+	HUNG_CG=$cg hung "tenant-${cg:0:6}" usr1 "$D/f" "$TARGETS/hungfs" "$D/f2" "$D/spin" usr1 "$TARGETS/hungfs" "$D/f3" "$D/spin" usr1 \
+		"$TARGETS/hungfs" "$D/f4" "$D/spin" usr1 "$(command -v sh)" -c 'for f in f f2 f3 f4; do nice -n 19 "$0/$f/app" --rest 120 & done; wait' "$D"
+	TENANTS+=("$HUNG")
+done
+apps() {
+	local n
+	n=$(cat $(for t in "${TENANTS[@]}"; do for c in $(cat "/proc/$t/task/$t/children"); do echo "/proc/$c/comm"; done; done) 2>/dev/null | grep -cx app)
+	[ "$n" = 20 ]
+}
+wait_for apps 20 || fail "20 programs on 20 file systems run"
+for t in "${TENANTS[@]}"; do kill -USR1 $(servers "$t"); done
 
 begun=$(date +%s%N)
-check "several: a recording of everything ends" within 60 "$NSPROF" record -a -F 199 --duration 2 -o "$T/data"
+check "several: a recording of everything ends" within 60 "$NSPROF" record -a -F 199 --duration 2 --runtime-root "$T/state" -o "$T/data"
 took=$((($(date +%s%N) - begun) / 1000000))
 tap_note "it took $took ms for 2 s: $(<"$T/err")"
 check "several: within a second of its time" test "$took" -lt $((2000 + usual + 1000))
-like "several: it says what did not answer" "$(<"$T/err")" "could not be read: the file system, fuse.hungfs at .* does not answer"
-is "several: nsprof info counts them" "$("$NSPROF" info --json "$T/data" | jq '.ledger.unread >= 3')" true
+like "several: it says what did not answer" "$(<"$T/err")" "of container hungry could not be read: the file system, fuse.hungfs at '$T/tenant-docker/f[234]?', does not answer"
+is "several: each file system once" "$(grep -o "fuse.hungfs at '[^']*'" "$T/err" | grep -v "'/tmp'" | sort | uniq -d)" ''
+is "several: nsprof info counts them" "$("$NSPROF" info --json "$T/data" | jq '.ledger.unread >= 20')" true
 begun=$(date +%s%N)
 check "several: symbolize ends" within 60 "$NSPROF" symbolize -q "$T/data"
-like "several: names of others" "$(<"$T/out")" ';app_inner;app_leaf '
+like "several: a process whose memory is locked has its names" "$(<"$T/out")" '^locked;.*;locked_spin '
 others=$(awk '/^server;/ { all += $NF } /^server;.*app_inner;app_leaf/ { hit += $NF } END { print (all && hit >= 0.9 * all) + 0 }' "$T/out")
 is "several: the other container is complete" "$others" 1
 tap_note "$(grep -c . "$T/out") stacks"
@@ -89,8 +130,23 @@ done
 
 check "report ends" within 60 "$NSPROF" report "$T/data"
 check "annotate ends" within 60 "$NSPROF" annotate -s app_leaf "$T/data"
+check "script ends" within 60 "$NSPROF" script "$T/data"
+check "export ends" within 60 "$NSPROF" export -o "$T/perf.data" "$T/data"
 check "ps ends" within 60 "$NSPROF" ps
 within 60 "$NSPROF" doctor
 check "doctor ends" test $? -lt 100
+# ---- folders that a user of nsprof names, or that runtimes use
+hung named now "$T/named/f" "$T/named/spin" --rest 120
+there=(nsenter -m -t "$HUNG")
+for opt in --symfs --debug-dir; do
+	timeout -s KILL 60 "${there[@]}" "$NSPROF" symbolize -q $opt "$T/named/f/x" "$T/data" >/dev/null 2>"$T/err"
+	is "$opt there: it ends" $? 129
+	like "$opt there: and says so" "$(<"$T/err")" "$opt '$T/named/f/x': Connection timed out"
+done
+check "--runtime-root there: record ends" within 60 "${there[@]}" "$NSPROF" record -q -a --duration 0.1 -o "$T/there.data" --runtime-root "$T/named/f/x"
+check "--runtime-root and a user's home there: ps ends" within 60 "${there[@]}" bash -c '
+	{ cat /etc/passwd; echo "hung:x:4242:4242::$1/f:/bin/sh"; } >"$1/passwd" && mount --bind "$1/passwd" /etc/passwd &&
+	exec "$2" ps --runtime-root "$1/f/x"' - "$T/named" "$NSPROF"
+is "both: and says so, once for each tenant" "$(grep -c "could not be read: the file system, fuse.hungfs at '$T/named/f', does not answer" "$T/err")" 1
 ctr_stop other
 done_testing

@@ -2,12 +2,13 @@
  * hungfs FOLDER PROGRAM WHEN COMMAND...: a FUSE file system at FOLDER, without libfuse, and COMMAND
  * beside it. Its only file "app" has the bytes of PROGRAM. From WHEN on no request is answered:
  *
- *   now      from the beginning
- *   getattr, open, read, flush    none of this kind, from the beginning
+ *   now      none, from the beginning
+ *   getattr, open, read, write, flush    none of this kind, from the beginning
  *   usr1     after SIGUSR1
  *
- * COMMAND may be a program that FOLDER hides, or one in it. The server ends with it, and what waits for it then fails. Requests and answers are those of
- * <linux/fuse.h>; attributes are never cached.
+ * COMMAND may be a program that FOLDER hides, one in it, or hungfs for one more folder. The server ends
+ * with it, and what waits for it then fails. Requests and answers are those of <linux/fuse.h>; attributes
+ * are never cached.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -91,6 +92,10 @@ static void serve(int fd, const struct fuse_in_header *h)
 		struct fuse_open_out o = { .fh = 1 };
 
 		answer(fd, h->unique, 0, &o, sizeof(o));
+	} else if (h->opcode == FUSE_STATFS) {
+		struct fuse_statfs_out o = { .st = { .bsize = 4096, .namelen = 255 } };
+
+		answer(fd, h->unique, 0, &o, sizeof(o));
 	} else if (h->opcode == FUSE_READ) {
 		const struct fuse_read_in *r = in;
 		size_t at = r->offset < nbytes ? r->offset : nbytes, n = r->size < nbytes - at ? r->size : nbytes - at;
@@ -108,7 +113,7 @@ static int is_hung(const char *when, uint32_t opcode)
 	if (opcode == FUSE_INIT)
 		return 0;
 	return hung || !strcmp(when, "now") || (!strcmp(when, "getattr") && opcode == FUSE_GETATTR) ||
-	       (!strcmp(when, "open") && opcode == FUSE_OPEN) || (!strcmp(when, "read") && opcode == FUSE_READ) ||
+	       (!strcmp(when, "open") && opcode == FUSE_OPEN) || (!strcmp(when, "read") && opcode == FUSE_READ) || (!strcmp(when, "write") && opcode == FUSE_WRITE) ||
 	       (!strcmp(when, "flush") && opcode == FUSE_FLUSH);
 }
 
@@ -135,7 +140,7 @@ int main(int argc, char **argv)
 	if (fork()) {
 		/* Only the server has it: when it dies, all requests fail. */
 		close(fd);
-		usleep(100000);
+		usleep(10000);
 		if (program >= 0)
 			syscall(SYS_execveat, program, "", argv + 4, environ, AT_EMPTY_PATH);
 		else

@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char in[32], out[32];
 	int fd = fuzz_file(data, size, in), to = fuzz_file(NULL, 0, out);
-	const struct import_opts o = { .input = in, .name = "fuzz", .output = out, .full_stacks = size & 1, .no_sandbox = true };
+	const struct import_opts o = { .input = in, .name = "fuzz", .output = out, .full_stacks = size & 1 };
 
 	import_run(&o);
 	close(fd);
