@@ -31,6 +31,11 @@ const struct opener_patience opener_hurried = {
 	.percent = 15, .tenant_percent = 5,
 };
 
+const struct opener_patience opener_flooded = {
+	.each_ns = 20 * MS, .least_ns = 5 * MS, .burst_ns = 40 * MS, .tenant_burst_ns = 20 * MS,
+	.percent = 10, .tenant_percent = 3,
+};
+
 static const struct opener_patience patient = {
 	.each_ns = 1000 * MS, .least_ns = 20 * MS, .burst_ns = 3000 * MS, .tenant_burst_ns = 2000 * MS,
 	.percent = 20, .tenant_percent = 10,
@@ -180,7 +185,7 @@ static struct tenant *of_tenant(void)
 
 static struct bucket *of_all(void)
 {
-	return &loss.all[patience == &opener_hurried];
+	return &loss.all[patience != &patient];
 }
 
 static uint64_t allowed(uint64_t now)

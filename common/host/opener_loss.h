@@ -40,6 +40,8 @@ void opener_about_dev(dev_t dev, const char *what);
 void opener_be(const struct opener_patience *p);
 /* For a thread that must not be late. */
 extern const struct opener_patience opener_hurried;
+/* The same while so much comes that the rings hold it for some tens of ms. */
+extern const struct opener_patience opener_flooded;
 /*
  * The end of a recording: pauses between two tries are over, and all waiting together takes no more
  * than @ns.

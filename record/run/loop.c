@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "host/clock.h"
+#include "host/opener_loss.h"
 #include "run/watch.h"
 
 #define NS_PER_SEC 1000000000ull
@@ -311,6 +312,8 @@ enum loop_end loop_run(struct loop *l)
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
+		/* The next round waits for files of others, and the rings must hold what comes meanwhile. */
+		opener_be(l->drain->side_flood ? &opener_flooded : &opener_hurried);
 		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));
 		l->sink->ledger->woken++;
 		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
