@@ -47,7 +47,8 @@ int perfdata_part_open(int dirfd, int number)
 	}
 	if (number >= 0)
 		snprintf(name, sizeof(name), "data.%d", number);
-	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* perf makes no links here: a folder from somebody else could hold one to anything. */
+	fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 	return fd < 0 ? -errno : fd;
 }
 

@@ -143,8 +143,8 @@ static const char *refuse(const struct facts *k, const struct stat *st)
 
 static int judge(const struct facts *k, int rootfd)
 {
+	struct stat st, named;
 	const char *no;
-	struct stat st;
 	char path[64];
 	int fd;
 
@@ -152,7 +152,10 @@ static int judge(const struct facts *k, int rootfd)
 	fd = nsopen_file(rootfd, path, 0, &st);
 	if (fd < 0)
 		return fd;
-	no = refuse(k, &st);
+	if (nsopen_lstat(rootfd, path, &named) || named.st_dev != st.st_dev || named.st_ino != st.st_ino)
+		no = "it is a link";
+	else
+		no = refuse(k, &st);
 	if (!no)
 		return fd;
 	pr_verbose("'%s' is not used: %s", path, no);

@@ -51,6 +51,9 @@ for wrong in 'touch -d "1 hour ago"' 'touch -d "1 hour"' 'chown 1000'; do
 	touch -r time "$map"
 done
 is "its own time, its own owner: named again" "$(jitted map.data)" "$n 0"
+mv "$map" linked
+ln -s "$T/linked" "$map"
+is "a link to it: anybody could have made it" "$(jitted map.data)" "0 $n"
 rm "$map"
 is "gone: no names" "$(jitted map.data)" "0 $n"
 is "they are in what was imported before" "$(jitted map.ns)" "$n 0"

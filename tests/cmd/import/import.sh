@@ -151,6 +151,14 @@ if perf_rec "$T/dir" --threads=core -z -F 499 --call-graph dwarf,8192 -- "$TARGE
 	check "and read as it is" cmp "$T/dir.direct" "$T/dir.folded"
 	check "report reads it" grep -q ' app_leaf$' <("$NSPROF" report -q "$T/dir")
 	for part in "$T"/dir/data.*; do
+		mv "$part" "$T/aside"
+		ln -s "$T/aside" "$part"
+		"$NSPROF" import -q -o "$T/dir.ns" "$T/dir" 2>"$T/err"
+		is "a link in it: status" $? 1
+		mv "$T/aside" "$part"
+		break
+	done
+	for part in "$T"/dir/data.*; do
 		truncate -s -3 "$part" 2>/dev/null
 	done
 	"$NSPROF" import -q -o "$T/dir.ns" "$T/dir" 2>/dev/null
