@@ -23,6 +23,8 @@
 /* From 1 s on; four times as long after each try. */
 #define FIRST_PAUSE SECOND
 #define PAUSES 4
+/* In the end, for openers that were killed and have to run once more to end. */
+#define DYING_NS (100 * MS)
 /* Openers that wait for one tenant. */
 #define HUNG_MAX 8
 
@@ -211,19 +213,24 @@ static struct miss *find(uint64_t key)
 	return slot ? (struct miss *)(uintptr_t)*slot : NULL;
 }
 
-/* Does the opener of @m still wait? */
-static bool hangs(struct miss *m)
+/* Does the opener of @m still wait, in @ms milliseconds, too? */
+static bool hangs_for(struct miss *m, int ms)
 {
 	struct pollfd p = { .fd = m->sock, .events = POLLIN };
 
 	if (m->sock < 0)
 		return false;
-	if (poll(&p, 1, 0) <= 0)
+	if (poll(&p, 1, ms) <= 0)
 		return true;
 	close(m->sock);
 	m->sock = -1;
 	m->of->hung--;
 	return false;
+}
+
+static bool hangs(struct miss *m)
+{
+	return hangs_for(m, 0);
 }
 
 /* Does it keep as many openers waiting as one may? Each is a process that nobody can end. */
@@ -349,6 +356,7 @@ void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t 
 
 uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx)
 {
+	const uint64_t until = clock_mono_ns() + DYING_NS;
 	uint64_t key, val, n;
 	size_t it = 0;
 
@@ -356,31 +364,32 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 	n = loss.more;
 	while (u64map_next(&loss.misses, &it, &key, &val)) {
 		struct miss *m = (struct miss *)(uintptr_t)val;
+		const uint64_t now = clock_mono_ns();
 
 		if (m->answered)
 			continue;
-		/* Killing ends some waits: those for NFS, and for what a FUSE server has not read. */
-		m->m.hangs = hangs(m) || m->m.mount.waits;
+		/*
+		 * Killing ends some waits: those for NFS, and for what a FUSE server has not read. On a full
+		 * machine an opener that waits for nobody may still have to end.
+		 */
+		m->m.hangs = m->m.mount.waits || hangs_for(m, now < until ? (int)((until - now) / MS) : 0);
 		fn(ctx, &m->m);
 	}
 	pthread_mutex_unlock(&loss.lock);
 	return n;
 }
 
-static void count(void *ctx, const struct opener_miss *m)
-{
-	uint64_t *n = ctx;
-
-	(void)m;
-	++*n;
-}
-
 uint64_t opener_unread(void)
 {
-	uint64_t n = 0, more;
+	uint64_t key, val, n;
+	size_t it = 0;
 
 	if (!atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return 0;
-	more = opener_misses(count, &n);
-	return n + more;
+	pthread_mutex_lock(&loss.lock);
+	n = loss.more;
+	while (u64map_next(&loss.misses, &it, &key, &val))
+		n += !((struct miss *)(uintptr_t)val)->answered;
+	pthread_mutex_unlock(&loss.lock);
+	return n;
 }
