@@ -36,6 +36,8 @@ struct parser {
 	const char *output;	/* the only file that it may write, or folder; NULL: none; borrowed */
 	bool folder;		/* @output is a folder: it may write files in it */
 	const char *suffix;	/* of those files */
+	/* May it write file @path, too? Makes the folders for it. NULL: no. */
+	bool (*allow)(void *ctx, const char *path);
 	bool no_files;		/* it may read no files of processes, binaries or maps */
 	bool sources;		/* it may read source text of others, not only binaries and maps */
 	bool temp;		/* it may have temporary files */

@@ -198,13 +198,20 @@ static struct {
 
 static int open_input(const char *path, const char *shown, const char **event, uint64_t *size);
 
-int rec_input_prepare(const char *path, const char *event)
+const char *rec_input_shown(const char *path)
 {
-	char *shown = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
-	const char *left = event;
-	int fd = open_input(path, shown, &left, &prepared.size);
+	static char *shown;
 
 	free(shown);
+	shown = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
+	return shown;
+}
+
+int rec_input_prepare(const char *path, const char *event)
+{
+	const char *left = event;
+	int fd = open_input(path, rec_input_shown(path), &left, &prepared.size);
+
 	if (fd < 0)
 		return fd;
 	prepared.path = path;

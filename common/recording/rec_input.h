@@ -11,6 +11,8 @@
  * after a message.
  */
 int rec_input_open(const char *path, const char *shown, const char **event, uint64_t *size);
+/* @path for messages: quoted, or "standard input". Valid until the next call. */
+const char *rec_input_shown(const char *path);
 /* From now on, perf.data is imported with all rights (--no-sandbox). */
 void rec_input_no_sandbox(void);
 /*

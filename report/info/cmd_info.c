@@ -17,8 +17,10 @@
 #include "cli/opt.h"
 #include "cli/opt_common.h"
 #include "host/pages.h"
+#include "host/parser.h"
 #include "info/info_stats.h"
 #include "recording.h"
+#include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 
 #define COMM_WIDTH 16	/* TASK_COMM_LEN */
@@ -393,13 +395,20 @@ static void print_json(const struct info *in, FILE *to)
 
 /* ---- command ---- */
 
-static int run(const char *path, const char *event, bool json)
+struct request {
+	const char *path, *event;	/* borrowed */
+	bool json, no_sandbox;
+};
+
+/* Exit status. */
+static int show(void *ctx)
 {
-	struct info in = { .path = path };
+	const struct request *rq = ctx;
+	struct info in = { .path = rq->path };
 	struct outfile *out;
 	int err;
 
-	in.r = rec_reader_open_event(path, event);
+	in.r = rec_reader_open_event(rq->path, rq->event);
 	if (!in.r)
 		return 1;
 	err = info_stats_collect(in.r, &in.st);
@@ -407,7 +416,7 @@ static int run(const char *path, const char *event, bool json)
 		  rec_reader_damage(in.r)->lost_samples;
 	out = outfile_open("-");
 	if (out) {
-		(json ? print_json : print_text)(&in, outfile_stream(out));
+		(rq->json ? print_json : print_text)(&in, outfile_stream(out));
 		if (outfile_close(out))
 			err = -1;
 	}
@@ -419,20 +428,35 @@ static int run(const char *path, const char *event, bool json)
 	return err ? 1 : 0;
 }
 
+static int run(struct request *rq)
+{
+	const struct parser p = { .no_files = true, .input = rec_input_shown(rq->path) };
+
+	if (rq->no_sandbox) {
+		pr_warn("--no-sandbox: the recording is read with all rights");
+		rec_input_no_sandbox();
+		return show(rq);
+	}
+	if (rec_input_prepare(rq->path, rq->event))
+		return 1;
+	return parser_run(&p, show, rq);
+}
+
 int main(int argc, char **argv)
 {
-	bool json = false, build_info = false, quiet = false;
-	const char *input = NULL, *event = NULL;
+	struct request rq = { .path = NULL };
+	bool build_info = false, quiet = false;
 	int verbose = 0, first, err;
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
-		OPT_COMMON_INPUT(&input),
-		OPT_COMMON_EVENT(&event),
+		OPT_COMMON_INPUT(&rq.path),
+		OPT_COMMON_EVENT(&rq.event),
 		OPT_GROUP("Output"),
-		{ "json", 'j', NULL, "write JSON with all tables in full", OPT_FLAG, &json,
+		{ "json", 'j', NULL, "write JSON with all tables in full", OPT_FLAG, &rq.json,
 		  .more = "See JSON." },
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
+		OPT_COMMON_NO_SANDBOX(&rq.no_sandbox, OPT_COMMON_NO_SANDBOX_PARSER),
 		OPT_COMMON_VERBOSE(&verbose),
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &build_info, .more = NULL },
 	};
@@ -458,9 +482,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	log_set_verbosity(quiet ? -1 : verbose);
-	if (argc - first > 1 || (input && argc > first)) {
+	if (argc - first > 1 || (rq.path && argc > first)) {
 		pr_err("unexpected argument '%s': only one recording can be read; see 'nsprof info --help'", argv[argc - 1]);
 		return EXIT_USAGE;
 	}
-	return run(input ? input : argc > first ? argv[first] : rec_reader_default(), event, json);
+	if (!rq.path)
+		rq.path = argc > first ? argv[first] : rec_reader_default();
+	return run(&rq);
 }

@@ -415,6 +415,7 @@ static int confined(struct run *run)
 	const struct parser p = {
 		.output = cfg->output && strcmp(cfg->output, "-") ? cfg->output : NULL,
 		.sources = cfg->source,
+		.input = rec_input_shown(cfg->input),
 		.serve = serve,
 		.ctx = run,
 	};

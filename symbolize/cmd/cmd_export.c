@@ -19,11 +19,14 @@
 #include "host/nsopen.h"
 #include "host/opener.h"
 #include "host/pages.h"
+#include "host/parser.h"
 #include "host/unanswered.h"
 #include "output/buildid_dir.h"
 #include "output/to_perf_data.h"
+#include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 #include "support/interrupt.h"
+#include "support/keep_facts.h"
 #include "support/process_alive.h"
 #include "unwind/callchain.h"
 
@@ -32,7 +35,7 @@
 struct config {
 	const char *input, *output, *event, *buildid_dir, *unwind;
 	uint64_t max_stack;
-	bool strict, quiet, build_info;
+	bool strict, quiet, build_info, no_sandbox;
 	int verbose;
 	const struct unwinder_ops *unwinder;
 };
@@ -68,6 +71,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 		OPT_COMMON_PROC(OPT_CALL, NULL, nsopen_use_proc),
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&cfg->quiet),
+		OPT_COMMON_NO_SANDBOX(&cfg->no_sandbox, OPT_COMMON_NO_SANDBOX_PARSER),
 		OPT_COMMON_VERBOSE(&cfg->verbose),
 		/* The only format so far, and therefore the default. */
 		{ "perf-data", 0, NULL, NULL, OPT_IGNORE, NULL, .more = NULL },
@@ -154,8 +158,10 @@ static int finish(const struct config *cfg, const struct to_perf_data *td, struc
 	return err || damaged;
 }
 
-static int export(const struct config *cfg)
+/* Exit status. */
+static int export(void *ctx)
 {
+	const struct config *cfg = ctx;
 	struct to_perf_data td = {
 		.unwinder = cfg->unwinder, .max_stack = (uint32_t)cfg->max_stack, .buildid_dir = cfg->buildid_dir,
 		.strict = cfg->strict,
@@ -164,24 +170,64 @@ static int export(const struct config *cfg)
 	struct outfile *out;
 	int err;
 
-	/* As in nsprof-symbolize: while the recording comes in, Ctrl-C is for the recorder. */
-	interrupt_init(false);
-	td.reader = rec_reader_open_event(cfg->input, cfg->event);
-	if (!td.reader) {
-		interrupt_end();
-		return -EIO;
-	}
 	interrupt_init(true);
+	td.reader = rec_reader_open_event(cfg->input, cfg->event);
+	if (!td.reader)
+		return EXIT_FAILURE;
 	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {
 		rec_reader_close(td.reader);
-		return -EINVAL;
+		return EXIT_FAILURE;
 	}
 	alive_init(td.reader);
 	td.to = outfile_stream(out);
 	err = finish(cfg, &td, td.reader, out, to_perf_data(&td));
 	rec_reader_close(td.reader);
-	return err;
+	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static bool allow(void *ctx, const char *path)
+{
+	const struct config *cfg = ctx;
+
+	return cfg->buildid_dir && buildid_dir_allows(cfg->buildid_dir, path);
+}
+
+static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
+{
+	const struct config *cfg = ctx;
+
+	(void)value;
+	(void)text;
+	(void)fd;
+	return buildid_dir_serve(cfg->buildid_dir, kind);
+}
+
+static int confined(struct config *cfg)
+{
+	const struct parser p = {
+		.output = cfg->output, .allow = allow, .input = rec_input_shown(cfg->input), .serve = serve, .ctx = cfg,
+	};
+
+	if (cfg->no_sandbox) {
+		pr_warn("--no-sandbox: the recording is read with all rights");
+		return export(cfg);
+	}
+	return parser_run(&p, export, cfg);
+}
+
+static int run(struct config *cfg)
+{
+	if (cfg->no_sandbox)
+		rec_input_no_sandbox();
+	/* As in nsprof-symbolize: while the recording comes in, Ctrl-C is for the recorder. */
+	interrupt_init(false);
+	if (rec_input_prepare(cfg->input, cfg->event)) {
+		interrupt_end();
+		return EXIT_FAILURE;
+	}
+	keep_facts();
+	return confined(cfg);
 }
 
 int main(int argc, char **argv)
@@ -206,10 +252,10 @@ int main(int argc, char **argv)
 	log_set_verbosity(cfg.quiet ? -1 : cfg.verbose);
 	if (!cfg.input)
 		cfg.input = rec_reader_default();
-	if (opener_start(true))
+	if (opener_start(!cfg.no_sandbox))
 		return EXIT_FAILURE;
-	err = export(&cfg);
+	err = run(&cfg);
 	unanswered_tell(NULL, NULL);
 	opener_stop();
-	return err ? EXIT_FAILURE : EXIT_SUCCESS;
+	return err;
 }

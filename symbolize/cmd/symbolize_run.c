@@ -348,6 +348,7 @@ static int confined(struct run *run)
 		.output = o->output && strcmp(o->output, "-") ? o->output : NULL,
 		.folder = o->split != LEAD_NONE,
 		.suffix = SPLIT_SUFFIX,
+		.input = rec_input_shown(o->input),
 		.serve = serve,
 		.ctx = run,
 	};

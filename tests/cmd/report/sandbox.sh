@@ -1,5 +1,5 @@
 #!/bin/bash
-# The processes that parse the inputs of report and diff: their rights as /proc shows them, the same
+# The processes that parse the inputs of report, diff and info: their rights as /proc shows them, the same
 # results without them, and what happens if an input ends them.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
@@ -18,6 +18,10 @@ for input in a.data a.profile a.folded; do
 done
 parser_same "CSV" "$NSPROF-report" --format csv a.profile
 parser_same "a page" "$NSPROF-report" --format html a.profile
+parser_same "info" "$NSPROF-info" a.data
+parser_same "info as JSON" "$NSPROF-info" --json a.data
+like "info: a parser without rights" "$("$NSPROF-info" -v a.data 2>&1 >/dev/null)" 'sandbox of the parser: .* no capabilities: yes; .* system calls filtered: yes'
+check "info of a pipe" sh -c "cat a.data | '$NSPROF-info' --json - | grep -q samples"
 parser_same "diff" "$NSPROF-diff" a.data a.profile
 check "a pipe" sh -c "'$NSPROF-report' - <a.profile >with && cat a.profile | '$NSPROF-report' - | cmp - with"
 check "standard input" sh -c "'$NSPROF-diff' a.folded - <a.folded >with"
@@ -59,5 +63,8 @@ fi
 strace -f -qq -o trace -P "$T/a.folded" -e trace=read,pread64 -e inject=read:signal=SIGSEGV "$NSPROF-report" -o hit.txt a.folded 2>err
 is "an input that ends the parser: status" $? 1
 like "it is named" "$(cat err)" "^nsprof report: error: the process that reads the input was ended by signal 11 \(.*\) while it read 'a.folded'; what"
+strace -f -qq -o trace -P "$T/a.data" -e trace=read,pread64 -e inject=pread64:signal=SIGSEGV:when=5 "$NSPROF-info" a.data >/dev/null 2>err
+is "a recording that ends info's: status" $? 1
+like "it says so" "$(cat err)" "^nsprof info: error: the process that reads 'a.data' was ended by signal 11 "
 is "and no output is left" "$(ls hit* 2>/dev/null)" ''
 done_testing

@@ -70,4 +70,42 @@ check "the result has its frames without names" grep -q '\[victim' c.folded
 unlike "and none of its names" "$(cat c.folded)" 'app_inner'
 is "all samples are there" "$(awk '{ n += $NF } END { print n }' c.folded)" "$("$NSPROF" info --json b.data | jq .samples)"
 like "--stats says why" "$(hit --stats 2>&1)" 'reading the file ended the process that did it'
+
+# ---- a perf map that ends it ----
+if [ -x "$BUILD/tests/targets/jitloop" ]; then
+	"$BUILD/tests/targets/jitloop" 60 jitted nomap before >/dev/null &
+	jit=$!
+	computes "$jit" 50
+	"$NSPROF" record -q -e cpu-clock:u -F 999 -o jit.data -p "$jit" --duration 0.3
+	# Written later than the recording, so that it is read now. It has all addresses.
+	echo "1000 7ffffffe0000 jitted" >"/tmp/perf-$jit.map"
+	like "a perf map: its name" "$("$NSPROF" symbolize -q jit.data)" jitted
+	strace -f -qq -o trace -P "/tmp/perf-$jit.map" -e trace=read,pread64 -e inject=read,pread64:signal=SIGSEGV:when=1 \
+		"$NSPROF-symbolize" --no-cache -o jit.folded jit.data 2>err
+	is "a perf map that ends the parser: status" $? 0
+	like "it is named" "$(cat err)" "^nsprof symbolize: warning: reading '/tmp/perf-$jit.map' ended the process that reads files of others, by signal 11 "
+	is "all its samples are there" "$(awk '{ n += $NF } END { print n }' jit.folded)" "$("$NSPROF" info --json jit.data | jq .samples)"
+	kill "$jit"
+	wait "$jit" 2>/dev/null
+	rm -f "/tmp/perf-$jit.map"
+else
+	skip "a perf map that ends the parser" "$(why_not jitloop)"
+fi
+
+# ---- export ----
+exported() {
+	"$NSPROF-export" -q --no-sandbox --buildid-dir "$1.syms" -o "$1.perf" b.data
+}
+check "export" "$NSPROF-export" -q --buildid-dir in.syms -o in.perf b.data
+exported out 2>err
+is "export without a sandbox" "$? $(cat err)" "0 "
+check "export: the same without a sandbox" cmp in.perf out.perf
+check "and the same files" diff -r in.syms out.syms
+like "export says so" "$("$NSPROF-export" --no-sandbox -o out.perf b.data 2>&1)" '^nsprof export: warning: --no-sandbox: the recording is read with all rights$'
+like "export: a parser without rights" "$("$NSPROF-export" -v -o in.perf b.data 2>&1)" 'sandbox of the parser: .* no capabilities: yes; .* system calls filtered: yes'
+strace -f -qq -o trace -P "$T/victim" -e trace=pread64 -e inject=pread64:signal=SIGSEGV:when=2 \
+	"$NSPROF-export" --buildid-dir hit.syms -o hit.perf b.data 2>err
+is "export, and a file that ends the parser: status" $? 0
+like "it is named" "$(cat err)" "^nsprof export: warning: reading '.*/victim' ended the process that reads files of others, by signal 11 "
+check "the symbols are the same" diff -r hit.syms in.syms
 done_testing

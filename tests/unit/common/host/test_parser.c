@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 
 #include "base/log.h"
 #include "base/outfile.h"
+#include "base/tempfile.h"
 #include "host/fileop.h"
 #include "host/nsopen.h"
 #include "host/opener.h"
@@ -334,6 +336,47 @@ static void test_writes(void **state)
 	assert_int_equal(access(in_top("other"), F_OK), -1);
 }
 
+/* ---- what some programs grant ---- */
+
+static bool allow(void *ctx, const char *path)
+{
+	(void)ctx;
+	return !strcmp(path, in_top("allowed"));
+}
+
+static int is_granted(void *unused)
+{
+	struct outfile *o = outfile_open(in_top("allowed"));
+	int fd = tempfile_open();
+
+	(void)unused;
+	expect("an output that is allowed", o && !outfile_close(o));
+	expect("others", !outfile_open(in_top("other")));
+	expect("a temporary file", fd >= 0 && write(fd, "x", 1) == 1);
+	expect("no files of processes", nsopen_host_root() == -EPERM && nsopen_procfile((uint32_t)getppid(), "stat") == -EPERM);
+	return wrong;
+}
+
+static int is_not_granted(void *unused)
+{
+	(void)unused;
+	expect("an output", !outfile_open(in_top("allowed")));
+	expect("a temporary file", tempfile_open() == -EPERM);
+	fails("bpf", syscall(SYS_bpf, 10, NULL, 0));
+	return wrong;
+}
+
+static void test_grants(void **state)
+{
+	const struct parser all = { .no_files = true, .temp = true, .allow = allow }, none = { .output = NULL };
+
+	(void)state;
+	well(&all, is_granted);
+	assert_int_equal(access(in_top("allowed"), F_OK), 0);
+	assert_int_equal(access(in_top("other"), F_OK), -1);
+	well(&none, is_not_granted);
+}
+
 static int splits(void *unused)
 {
 	static const char *const bad[] = { "f/a", "f/.a.folded", "f/../a.folded", "f/b/a.folded", "a.folded", "f/" };
@@ -400,6 +443,14 @@ static int dies_of_a_file(void *unused)
 	return outfile_close(o) ? 3 : 0;
 }
 
+static int dies_of_an_input(void *unused)
+{
+	(void)unused;
+	parser_working_on(0, "in.folded");
+	raise(SIGSEGV);
+	return 0;
+}
+
 static int dies_late(void *unused)
 {
 	(void)unused;
@@ -424,6 +475,13 @@ static void test_ends(void **state)
 	status = in_parser(&p, dies);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	assert_non_null(strstr(read_all(in_top("messages")), "was ended by signal 11"));
+	p.failed = 3;
+	p.input = "the inputs";
+	status = in_parser(&p, dies_of_an_input);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 3);
+	assert_non_null(strstr(read_all(in_top("messages")), "the process that reads the inputs was ended by signal 11"));
+	assert_non_null(strstr(read_all(in_top("messages")), "while it read 'in.folded'"));
+	p.failed = 0;
 	status = in_parser(&p, dies_late);
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
 	assert_int_equal(in_parser(&p, dies_of_a_file), 0);
@@ -453,7 +511,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tries), cmocka_unit_test(test_asks), cmocka_unit_test(test_asks_badly),
 		cmocka_unit_test(test_takes_rights), cmocka_unit_test(test_writes),
-		cmocka_unit_test(test_splits), cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_grants), cmocka_unit_test(test_splits), cmocka_unit_test(test_ends),
 	};
 
 	log_init("test");
