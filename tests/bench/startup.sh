@@ -30,25 +30,44 @@ ten() {
 	awk '{ print ($2 + $3) * 100 }' "$WORK/time"
 }
 
+# The programs that have a sandbox, one a row, and with what they do nearly nothing.
+SANDBOXED=(record symbolize import export info "report of a profile" "report of a recording" diff)
+
+sandboxed() { # ROW: sets CMD
+	local nothing=$WORK/sandbox
+	case $1 in
+	record) CMD=("$NSPROF-record" -q -e cpu-clock -o "$nothing.2.data" -- true) ;;
+	symbolize) CMD=("$NSPROF-symbolize" -q --no-cache "$nothing.data") ;;
+	import) CMD=("$NSPROF-import" -q -o "$nothing.3.data" "$nothing.perf") ;;
+	export) CMD=("$NSPROF-export" -q -o "$nothing.2.perf" "$nothing.data") ;;
+	info) CMD=("$NSPROF-info" "$nothing.data") ;;
+	"report of a profile") CMD=("$NSPROF-report" "$nothing.profile") ;;
+	"report of a recording") CMD=("$NSPROF-report" -q "$nothing.data") ;;
+	diff) CMD=("$NSPROF-diff" "$nothing.profile" "$nothing.profile") ;;
+	esac
+}
+
 sandbox_costs() {
-	local t n o
+	local n o
 	"$NSPROF" record -q -e cpu-clock -o "$WORK/sandbox.data" -- true
+	"$NSPROF" symbolize -q --format profile -o "$WORK/sandbox.profile" "$WORK/sandbox.data"
+	"$NSPROF" export -q -o "$WORK/sandbox.perf" "$WORK/sandbox.data"
 	for ((RUN = 1; RUN <= RUNS; RUN++)); do
-		for TOOL in $(rotate $RUN sandbox none); do
-			local opts=()
-			[ "$TOOL" = sandbox ] || opts=(--no-sandbox)
-			ROW=record
-			put cpu_ms "$(ten "$NSPROF-record" -q -e cpu-clock "${opts[@]}" -o "$WORK/sandbox2.data" -- true)"
-			ROW=symbolize
-			put cpu_ms "$(ten "$NSPROF-symbolize" -q --no-cache "${opts[@]}" "$WORK/sandbox.data")"
+		for ROW in "${SANDBOXED[@]}"; do
+			sandboxed "$ROW"
+			for TOOL in $(rotate $RUN sandbox none); do
+				local opts=()
+				[ "$TOOL" = sandbox ] || opts=(--no-sandbox)
+				put cpu_ms "$(ten "${CMD[0]}" "${opts[@]}" "${CMD[@]:1}")"
+			done
 		done
 	done
 	echo
 	echo "What the sandbox costs: milliseconds of CPU time of a run on nearly nothing; asked are 3 more."
 	echo
 	md_head command "ms: sandbox" "--no-sandbox" "difference <= 3 ms"
-	for ROW in record symbolize; do
-		n=$(med $ROW sandbox cpu_ms) o=$(med $ROW none cpu_ms)
+	for ROW in "${SANDBOXED[@]}"; do
+		n=$(med "$ROW" sandbox cpu_ms) o=$(med "$ROW" none cpu_ms)
 		md "$ROW" "$(num %.1f "$n")" "$(num %.1f "$o")" "$(verdict "$(awk -v a="$n" -v b="$o" 'BEGIN { printf "%.1f", a - b }')" 3)"
 	done
 }

@@ -35,7 +35,7 @@ for tool in perf perf-z perf-z8 nsprof; do
 	above "size: $tool has bytes" size $tool bytes_sample 0 2
 done
 for tool in sandbox none; do
-	above "startup: the sandbox's cost, $tool" startup $tool cpu_ms 0 2
+	above "startup: the sandbox's cost, $tool" startup $tool cpu_ms 0 8
 done
 for tool in perf nsprof; do
 	above "fold: $tool has stacks" fold $tool stacks 0 2

@@ -17,6 +17,10 @@ parser_same "import" "$NSPROF-import" -o - a.data
 mkdir dir
 cp a.data dir/data
 parser_same "a directory" "$NSPROF-import" -o - dir
+mkdir linked
+ln -s "$T/a.data" linked/data
+"$NSPROF-import" -q -o - linked >/dev/null 2>err
+is "a folder with links to other files" "$? $(grep -c "^nsprof import: error: cannot read 'linked': Too many levels of symbolic links" err)" "1 1"
 parser_same "perf.data for symbolize" "$NSPROF-symbolize" a.data
 is "which names both" "$(grep -c 'with all rights$' without.err)" 2
 check "through a pipe" sh -c "cat a.data | '$NSPROF-import' -q -i - -o pipe.ns"

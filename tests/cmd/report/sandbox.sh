@@ -30,7 +30,36 @@ is "its owner and mode are as usual" "$(stat -c %u:%g:%a out.txt)" "$(id -u):$(i
 "$NSPROF-report" a.profile >/dev/full 2>err
 is "a full disk" "$? $(cat err)" "1 nsprof report: error: cannot write 'standard output': No space left on device"
 
-# As the pager does, it leaves a file. It runs with the rights of its user.
+mkfifo gone
+exec 7<>gone 8>gone 7<&-
+"$NSPROF-report" a.profile >&8
+is "a reader that has gone" $? 141
+exec 8>&-
+
+# A terminal's Ctrl-C goes to program and parser.
+ctrl_c() {
+	python3 -c '
+import os, pty, sys, time
+pid, fd = pty.fork()
+if not pid:
+    os.execv(sys.argv[1], sys.argv[1:])
+for i in range(200):
+    time.sleep(0.05)
+    # Both wait: the program for the writer of the FIFO, the parser for the program.
+    if len(os.popen("pgrep -P %d" % pid).read().split()) and "S" in open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1][:3]:
+        break
+time.sleep(0.1)
+os.write(fd, b"\x03")
+print(os.WTERMSIG(os.waitpid(pid, 0)[1]))' "$@"
+}
+if command -v python3 >/dev/null; then
+	mkfifo empty
+	is "Ctrl-C while it waits for input" "$(ctrl_c "$NSPROF-report" empty)" 2
+else
+	skip "Ctrl-C while it waits for input" "no python3"
+fi
+
+# The pager. It runs with the rights of its user.
 if check "with a terminal" script -qec "NSPROF_PAGER='cat >paged; awk \"\\\$1 == \\\"NoNewPrivs:\\\" { print \\\$2 }\" /proc/self/status >rights' '$NSPROF-report' a.profile" /dev/null; then
 	check "the pager gets the text" grep -q 'app_leaf' paged
 	is "the pager keeps its rights" "$(cat rights)" "$(parser_field NoNewPrivs self)"
