@@ -17,7 +17,7 @@ parser_of() {
 # parser_rights PID WHAT: tests what the parser of program PID may do; waits until it runs.
 parser_rights() {
 	local p
-	if ! wait_for "p=\$(parser_of $1)" 10; then
+	if ! wait_for "p=\$(parser_of $1)" 60; then
 		fail "$2: a parser"
 		return
 	fi

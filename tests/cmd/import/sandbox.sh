@@ -44,7 +44,7 @@ wait "$pid" 2>/dev/null
 is "SIGTERM" $? 143
 "$NSPROF-import" -q -i - -o waits.ns <fifo 2>err &
 pid=$!
-if wait_for 'p=$(parser_of "$pid")' 10; then
+if wait_for 'p=$(parser_of "$pid")' 60; then
 	kill -SEGV "$p"
 	wait "$pid"
 	is "a fault: status" $? 1

@@ -76,7 +76,7 @@ for command in "report fifo" "diff a.folded fifo"; do
 	# shellcheck disable=SC2086
 	"$NSPROF-"$command 2>err >/dev/null &
 	pid=$!
-	wait_for 'p=$(parser_of "$pid") && grep -q "^State:.S" "/proc/$p/status"' 10
+	wait_for 'p=$(parser_of "$pid") && grep -q "^State:.S" "/proc/$p/status"' 60
 	kill -SEGV "$p"
 	wait "$pid"
 	is "${command%% *} after a fault: status" $? "$([ "$command" = "report fifo" ] && echo 1 || echo 3)"

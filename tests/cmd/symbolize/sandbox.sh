@@ -43,7 +43,7 @@ else
 fi
 "$NSPROF-script" a.data 2>err >pipe &
 pid=$!
-if wait_for 'p=$(parser_of "$pid")' 10; then
+if wait_for 'p=$(parser_of "$pid")' 60; then
 	kill -KILL "$pid"
 	wait "$pid" 2>/dev/null
 	check "SIGKILL to the program ends both" wait_for '! kill -0 $p 2>/dev/null || grep -q "^State:.Z" /proc/$p/status' 10
