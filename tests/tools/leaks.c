@@ -1,13 +1,14 @@
 /*
- * leaks SECRETS RECORDING: looks for secrets in a recording. SECRETS has words of 8 bytes, as
+ * leaks SECRETS RECORDING [PID...]: looks for secrets in a recording. SECRETS has words of 8 bytes, as
  * tests/targets/secrets writes them. They are searched for at any alignment, in all that the
  * recording has of samples (words of stacks, registers, callchains), and in the bytes of all blocks,
  * as they are stored and decompressed. Prints
  *
- *	planted N found N samples N stacks N withheld N
+ *	planted N found N samples N stacks N withheld N of_pids N withheld N
  *
  * where samples have a user part, stacks have words, and withheld are those whose stack the recorder
- * did not keep, and the first few secrets that it has found. Status 1 if there are any.
+ * did not keep, the last two those of the processes PID, and the first few secrets that it has found.
+ * Status 1 if there are any.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +29,8 @@ struct search {
 	struct u64map secrets;		/* to 1 once it is found */
 	uint8_t filter[1 << 16];	/* by the low 16 bits: is there such a secret? */
 	struct u64map seen;		/* words that were looked at, with the next one */
-	uint64_t found, samples, stacks, withheld;
+	uint64_t found, samples, stacks, withheld, of_pids, withheld_of_pids;
+	struct u64map pids;
 };
 
 static void look(struct search *s, uint64_t v)
@@ -91,6 +93,10 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	s->samples += user || withheld;
 	s->stacks += ev->stack.hi > ev->stack.lo;
 	s->withheld += withheld;
+	if (u64map_get(&s->pids, ev->pid)) {
+		s->of_pids += user || withheld;
+		s->withheld_of_pids += withheld;
+	}
 	return 0;
 }
 
@@ -175,13 +181,15 @@ int main(int argc, char **argv)
 	uint64_t *secrets;
 	void *raw;
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
 	secrets = slurp(argv[1], &nsecrets);
 	raw = slurp(argv[2], &len);
 	r = rec_reader_open(argv[2]);
 	if (!secrets || !raw || !r)
 		return 2;
+	for (int i = 3; i < argc; i++)
+		u64map_put(&s.pids, strtoul(argv[i], NULL, 10), NULL);
 	nsecrets /= sizeof(*secrets);
 	for (size_t i = 0; i < nsecrets; i++) {
 		u64map_put(&s.secrets, secrets[i], NULL);
@@ -190,11 +198,12 @@ int main(int argc, char **argv)
 	if (rec_reader_events(r, &ops, &s) < 0)
 		return 2;
 	look_file(&s, raw, len);
-	printf("planted %zu found %" PRIu64 " samples %" PRIu64 " stacks %" PRIu64 " withheld %" PRIu64 "\n",
-	       s.secrets.n, s.found, s.samples, s.stacks, s.withheld);
+	printf("planted %zu found %" PRIu64 " samples %" PRIu64 " stacks %" PRIu64 " withheld %" PRIu64 " of_pids %" PRIu64 " withheld %" PRIu64 "\n",
+	       s.secrets.n, s.found, s.samples, s.stacks, s.withheld, s.of_pids, s.withheld_of_pids);
 	rec_reader_close(r);
 	u64map_fini(&s.secrets);
 	u64map_fini(&s.seen);
+	u64map_fini(&s.pids);
 	free(secrets);
 	free(raw);
 	return s.found != 0;

@@ -12,15 +12,17 @@ chmod 711 "$T"
 TARGETS=$BUILD/tests/targets
 LEAKS=$BUILD/tests/tools/leaks
 KINDS=(stack thread bp tilted chain narrow exec fork)
-jobs=() all=0
+jobs=() lasting=() all=0
 
 # victims KIND...: begin, and write their secrets to the file "secrets". They end with the recorder.
 victims() {
 	local k
 	: >secrets
+	lasting=()
 	for k; do
 		"$TARGETS/secrets" "$T/secrets" 60000 "$k" &
 		jobs+=($!)
+		case $k in exec | fork) ;; *) lasting+=($!) ;; esac
 	done
 }
 
@@ -37,9 +39,10 @@ end() {
 	kill "${jobs[@]}"
 	wait "${jobs[@]}" 2>"$T/ended"
 	jobs=()
-	read -r _ planted _ found _ samples _ stacks _ withheld < <("$LEAKS" secrets "$1" | tail -n 1)
+	read -r _ planted _ found _ samples _ stacks _ withheld _ of_lasting _ withheld_lasting < <("$LEAKS" secrets "$1" "${lasting[@]}" | tail -n 1)
 	all=$((all + planted))
-	echo "# $1: $planted secrets, $found found; $samples samples with a user part, $stacks stacks, $withheld withheld"
+	echo "# $1: $planted secrets, $found found; $samples samples with a user part, $stacks stacks, $withheld withheld;" \
+		"of those that live all the time, $withheld_lasting of $of_lasting"
 }
 
 # of_victims NAME: their samples, folded, and the number of those in the file "of", without the 32-bit
@@ -106,7 +109,10 @@ flood() {
 }
 
 flood root "$NSPROF" record -m 8M
-check "root: most stacks are kept ($withheld of $samples are not)" test $((4 * withheld)) -le "$samples"
+# Withheld are the stacks of programs of 20 ms that are gone when the loss is met, however many that
+# are. Of a process that lives, the mappings are read again: 0 of 1,320 samples in five runs on a
+# machine with a load of 50, while 38 of the others were withheld.
+check "root: stacks of programs that live are kept ($withheld_lasting of $of_lasting are not)" test $((20 * withheld_lasting)) -le "$of_lasting"
 of_victims root
 echo "# root: $nof samples of the victims, $(grep -F '[broken_stack]' of | awk '{ n += $NF } END { print n + 0 }') of them not whole"
 
