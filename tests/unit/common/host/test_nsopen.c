@@ -20,6 +20,7 @@
 
 #include "host/nsopen.h"
 #include "host/opener.h"
+#include "host/openwhy.h"
 
 static char top[32];	/* holds "outside" and the root "r" */
 static int rootfd = -1;
@@ -360,6 +361,32 @@ static void test_slurp(void **state)
 	close(fd);
 }
 
+/* A file that is not there has no reason; what else fails has one, whatever it is about. */
+static void test_why(void **state)
+{
+	static const int absent[] = { ENOENT, ENOTDIR, ESRCH };
+	static const struct {
+		int err;
+		const char *part;
+	} refused[] = {
+		{ EINVAL, "is not a regular file" }, { EFBIG, "is too large" }, { ELOOP, "loop of symbolic links" }, { EACCES, "no permission" },
+		{ EPERM, "no permission" }, { ENOSYS, "openat2(2)" }, { ETIMEDOUT, "does not answer" }, { ESTALE, "not the one that was mapped" },
+		{ EIO, "cannot be read" }, { EMFILE, "cannot be read" },
+	};
+
+	(void)state;
+	for (int what = 0; what < OPENWHYS; what++) {
+		for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+			assert_null(openwhy((enum openwhy)what, -absent[i]));
+		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+			const char *why = openwhy((enum openwhy)what, -refused[i].err);
+
+			assert_non_null(why);
+			assert_non_null(strstr(why, refused[i].part));
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +403,7 @@ int main(void)
 		cmocka_unit_test(test_mapping),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_slurp),
+		cmocka_unit_test(test_why),
 	};
 
 	int failed;

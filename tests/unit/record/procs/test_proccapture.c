@@ -44,6 +44,25 @@ static void test_capture_elf(void **state)
 	assert_int_equal(got.nexit, 1);
 }
 
+/* A tenant that has used up the time for captures gets no rows, and is named with what it lacks. */
+static void test_tenant_without_time(void **state)
+{
+	struct child c = start(plain_child, NULL);
+	struct proc *p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+	struct ev_budget ev;
+
+	(void)state;
+	proc_saw_code(p, (uintptr_t)test_tenant_without_time + 4);
+	assert_non_null(p->tenant);
+	tenant_captured(p->tenant, 600000000000ull);
+	assert_int_equal(proctab_capture(pt), 0);
+	assert_true(tenants_left_out(p->tenant, BUDGET_ADDRS, true, &ev));
+	assert_true(ev.count >= 1);
+	stop_child(&c);
+	read_back();
+	assert_int_equal(got.ncap, 0);
+}
+
 /* The side-band of an exec of program @path by @pid, which nobody can look up. */
 static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
 {
@@ -485,6 +504,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_capture_elf),
+		T(test_tenant_without_time),
 		T(test_own_child_gone),
 		T(test_jit_in_namespaces),
 		T(test_jit_map_written_late),
