@@ -143,16 +143,16 @@ static void test_mappings(void **state)
 	struct proc *more = program(GONE + 2, EVIL, "/more");
 
 	(void)state;
-	for (uint32_t i = 0; i < 60000; i++) {
+	for (uint32_t i = 0; i < 120000; i++) {
 		struct kmmap m = kmmap(GONE, 0x10000000 + i * 0x2000ull, 0x1000, "//anon");
 
 		proctab_mmap(pt, &m);
 		m.pid = m.tid = GONE + 2;
-		if (i % 2)
+		if (!(i % 4))
 			proctab_mmap(pt, &m);
 	}
 	look_left();
-	assert_true(left[BUDGET_MAPS] >= 40000);
+	assert_true(left[BUDGET_MAPS] >= 80000);
 	assert_true(evil->overfull);
 	assert_false(more->overfull);
 	assert_int_equal(evil->maps->n, 0);
