@@ -82,7 +82,7 @@ like "and in the closing lines" "$(<err)" "/$base/paths' is used up: [0-9]"
 check "nothing of others was left out" jq -e --arg c "/$base/victim" '[.budgets[] | select(.cgroup == $c)] | length == 0' info.json
 "$NSPROF" symbolize -q data >folded
 # In spin's own code: what it declares, from the start of the thread on.
-awk '/^(victim\.[0-9]+|spin);/ && /app_/ { n += $NF; if (/;(_start|clone3);.*(main|app_thread);app_outer;/) good += $NF; else print "# " $0 }
+awk '/^(victim\.[0-9]+|spin);/ && /app_/ { n += $NF; if (/;(_start|clone3);.*(main|app_thread);app_outer[; ]/) good += $NF; else print "# " $0 }
 	END { print "# " good + 0 " of " n + 0 " samples of victims are complete"; exit !(n > 20 && good == n) }' folded >victims.txt
 is "the victims' samples are complete" "$?" 0
 cat victims.txt

@@ -174,7 +174,7 @@ clock=$(getconf CLK_TCK)
 for v in "${victims[@]}"; do
 	read -r all whole bad < <(awk -F ';' -v v="$v" '$2 == v { n = $0; sub(/.* /, "", n); all += n
 		if (/over_budget|no mapping/) bad += n
-		if (!/;app_/) whole += n; else if (/;_start;.*main;app_outer;/) whole += n; else print "# " $0 >v ".bad" }
+		if (!/;app_/) whole += n; else if (/;_start;.*main;app_outer[; ]/) whole += n; else print "# " $0 >v ".bad" }
 		END { print all + 0, whole + 0, bad + 0 }' folded)
 	want=$(awk "BEGIN { print int((${after[$v]} - ${before[$v]}) / $clock * $HZ) }")
 	[ ! -s "$v.bad" ] || head -n 3 "$v.bad"
