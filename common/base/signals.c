@@ -1,6 +1,8 @@
 #include "base/signals.h"
 
-#include <stdbool.h>
+#include <time.h>
+
+#define SAME_NS 200000000ll
 
 static struct sigaction child_before, size_before;
 static bool known;
@@ -36,4 +38,19 @@ void signals_unblock(int signo)
 	sigemptyset(&one);
 	sigaddset(&one, signo);
 	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+}
+
+bool signals_again(void)
+{
+	static long long first;
+	struct timespec ts;
+	long long now;
+
+	/* clock_gettime() may be called in a signal handler (signal-safety(7)). */
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = ts.tv_sec * 1000000000ll + ts.tv_nsec;
+	if (first && now - first < SAME_NS)
+		return true;
+	first = now;
+	return false;
 }

@@ -1,11 +1,12 @@
 /*
- * * Handles signals that would end or hang our programs instead of reporting an error, and restores
+ * Handles signals that would end or hang our programs instead of reporting an error, and restores
  * the caller's settings for children.
  */
 #ifndef NSPROF_SIGNALS_H
 #define NSPROF_SIGNALS_H
 
 #include <signal.h>
+#include <stdbool.h>
 
 /*
  * Call this first in every program except the front command, which turns into one of them by exec.
@@ -22,6 +23,12 @@ void signals_init(void);
 void signals_block_all(sigset_t *old);
 /* Lets @signo through in this thread. */
 void signals_unblock(int signo);
+/*
+ * For a handler: is this the same request as the one before? Signals within 0.2 s are one. Ctrl-C
+ * reaches a parser from the terminal, and whoever sends a signal to the whole process group sends
+ * it to the program, too, which passes it on.
+ */
+bool signals_again(void);
 /* Restores the caller's settings. A child calls this before it runs a program that is not ours. */
 void signals_restore(void);
 

@@ -170,10 +170,17 @@ void proc_work_end(struct proc *p, const struct proc_work *w)
 void proc_resolve(struct proc *p, struct map_user *u, struct map_entry *e, const uint8_t *build_id, size_t len)
 {
 	struct dsotab *dt = &p->pt->files.dsos;
-	const struct proc_work work = proc_work_begin();
+	const enum mapping_kind kind = mapping_kind(intern_str(p->pt->files.paths, e->path));
 	const bool sure = p->tenant_sure;
+	struct proc_work work;
 
 	u->tenant = proc_tenant(p);
+	/* Without a file this takes less time than measuring it would. */
+	if (kind == MAPPING_JIT || kind == MAPPING_SPECIAL) {
+		dsotab_resolve(dt, u, e, NULL, 0);
+		return;
+	}
+	work = proc_work_begin();
 	dsotab_resolve(dt, u, e, build_id, len);
 	if (e->kind == MAPPING_FILE && !e->dso && !sure && !p->pt->detached) {
 		look_up(p);

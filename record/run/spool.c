@@ -334,13 +334,14 @@ static int dump_to(struct spool *sp, int fd, const char *name)
 		}
 		return err;
 	}
+	/* A stamped file has its name already. Others get theirs while the output has the descriptor. */
+	err = output_commit(sp->out);
 	sp->out->fd = -1;
 	for (size_t i = 0; i < sp->nkept; i++)
 		ledger_part_add(&sum, &sp->kept[i].part);
 	begin_closing(sp, out, fd, name, caplist_merge(sp->lists, sp->nkept), &sum,
 		      sp->kept[0].start);
-	/* A stamped file has its name already. */
-	return output_commit(sp->out);
+	return err;
 }
 
 /* A failed dump does not end the flight recorder: the user may ask again. */
@@ -359,7 +360,7 @@ static int dump(struct spool *sp, uint64_t now)
 
 static int last_dump(struct spool *sp, uint64_t now)
 {
-	int err;
+	int err, e;
 
 	/* As with perf: with --switch-output all files carry a time. */
 	if (sp->o->switch_output) {
@@ -370,10 +371,10 @@ static int last_dump(struct spool *sp, uint64_t now)
 		if (!err)
 			err = dump_to(sp, sp->out->fd, sp->out->name);
 	}
-	if (err)
-		return err;
+	/* A file that got no name has to be complete all the same before the writer can end. */
 	sp->closing.last = true;
-	return step_closing(sp, true);
+	e = step_closing(sp, true);
+	return err ? err : e;
 }
 
 /* ---- all kinds of output ---- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/tempfile.h"
 #include "base/util.h"
 #include "base/xalloc.h"
@@ -28,6 +29,18 @@ static volatile sig_atomic_t interrupted;
 static void on_interrupt(int sig)
 {
 	(void)sig;
+	interrupted = 1;
+}
+
+/* The second one ends the program. */
+static void on_interrupt_once(int sig)
+{
+	if (signals_again())
+		return;
+	if (interrupted) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
 	interrupted = 1;
 }
 
@@ -360,7 +373,8 @@ int load(const struct load_opts *o, struct profile **out, struct load_info *info
 	*out = NULL;
 	memset(info, 0, sizeof(*info));
 	/* Ctrl-C gives up on a pipe that no program opens for writing. */
-	handle_interrupt(on_interrupt, (int)SA_RESETHAND);
+	interrupted = 0;
+	handle_interrupt(on_interrupt_once, SA_NODEFER);
 	fd = open_input(o->path, &perf);
 	handle_interrupt(SIG_DFL, 0);
 	if (fd == -EINTR)

@@ -3,28 +3,16 @@
 
 #include <signal.h>
 #include <string.h>
-#include <time.h>
+
+#include "base/signals.h"
 
 static volatile sig_atomic_t requested;
-
-/*
- * ns. Signals within this time are one: a terminal sends Ctrl-C to the whole job, and the program
- * that a parser belongs to passes on its own.
- */
-#define SAME_NS 200000000ll
 
 /* The second one ends the program. */
 static void on_signal(int sig)
 {
-	static long long last;
-	struct timespec ts;
-	long long now;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	now = ts.tv_sec * 1000000000ll + ts.tv_nsec;
-	if (last && now - last < SAME_NS)
+	if (signals_again())
 		return;
-	last = now;
 	if (requested) {
 		signal(sig, SIG_DFL);
 		raise(sig);

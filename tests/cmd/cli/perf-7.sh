@@ -37,7 +37,8 @@ while read -r c names; do
 		diff) "$BUILD/bin/nsprof-diff" nosuch1 nosuch2 "$o" ${arg:+"$arg"} >out 2>err </dev/null ;;
 		*) "$BUILD/bin/nsprof-$c" -i nosuch "$o" ${arg:+"$arg"} >out 2>err </dev/null ;;
 		esac
-		read -r message <err
+		# With -v, the program first says what its parser gave up.
+		message=$(grep -v '^nsprof [a-z]*: sandbox of the parser: ' err | head -n 1)
 		# Refused with a reason; or accepted, and then the file is missing or the argument
 		# makes no sense.
 		case $message in

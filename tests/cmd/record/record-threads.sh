@@ -29,9 +29,10 @@ is "it has so many threads" "$(ls /proc/$pid/task | wc -l)" $N
 
 # fds COMMAND...: how many descriptors it has while it records, and how many of them are events.
 fds() {
+	# The kernel calls a file that began without a name "#INODE (deleted)" for ever.
 	"$@" 2>err &
 	r=$!
-	wait_for "[ -e /proc/$r/fd ] && ls -l /proc/$r/fd 2>/dev/null | grep -q '/data'" 20
+	wait_for "[ -e /proc/$r/fd ] && ls -l /proc/$r/fd 2>/dev/null | grep -Eq '/(perf\.)?data$|/#[0-9]+ .deleted.$'" 20
 	wait_for "grep -q perf_event /proc/$r/maps" 20
 	sleep 0.2
 	n=$(ls /proc/$r/fd | wc -l)

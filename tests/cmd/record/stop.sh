@@ -99,9 +99,18 @@ def has_run():	# for 100 ms
     pids = open('/proc/%d/task/%d/children' % (rec.pid, rec.pid)).read().split()
     stats = [open('/proc/%s/stat' % pid).read().rpartition(')')[2].split() for pid in pids]
     return any(int(st[11]) >= 10 for st in stats)
-def handles():
-    status = open('/proc/%d/status' % rep.pid).read()
+def tree(pid):
+    below = [p for t in os.listdir('/proc/%d/task' % pid) for p in open('/proc/%d/task/%s/children' % (pid, t)).read().split()]
+    return [pid] + [p for b in below for p in tree(int(b))]
+def catches(pid):
+    status = open('/proc/%d/status' % pid).read()
     return int(status.partition('SigCgt:')[2].split()[0], 16) & 1 << (signal.SIGINT - 1)
+def handles():	# the program and its parser
+    try:
+        ours = [p for p in tree(rep.pid) if open('/proc/%d/comm' % p).read() == 'nsprof-report\n']
+        return len(ours) == 2 and all(catches(p) for p in ours)
+    except OSError:
+        return False
 while not (has_run() and handles()):
     time.sleep(0.01)
 os.killpg(rec.pid, signal.SIGINT)
