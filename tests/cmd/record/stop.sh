@@ -124,14 +124,14 @@ cp "$BUILD/tests/bench/many-2-1" many 2>err && "$NSPROF" record -q -o data -e cp
 "$NSPROF" symbolize -q --no-cache data >whole
 # On one CPU: with more, debug info is read while samples are read.
 export TASKSET=0
-is "slow debug info: status" "$(python3 slow.py pread64 100000 30 '')" 0
+is "slow debug info: status" "$(python3 slow.py pread64 40000 30 '')" 0
 like "a count of names after a second" "$(lines)" '^names of [0-9]+ of [0-9]+ addresses'
 check "all are right" cmp out whole
-is "Ctrl-C while names are looked up: status" "$(python3 slow.py pread64 100000 30 'names of')" 1
+is "Ctrl-C while names are looked up: status" "$(python3 slow.py pread64 40000 30 'names of')" 1
 like "it is said" "$(lines)" 'interrupted: [0-9]+ of [0-9]+ addresses have no name'
 is "all samples are shown" "$(sum out)" "$(sum whole)"
 check "those without a name as their binary" grep -qE '\[(many|lib|ld-)' out
 is "Ctrl-C in a report while names are looked up: status" \
-	"$(COMMAND=report OPTIONS='--format svg' python3 slow.py pread64 100000 30 'names of')" 1
+	"$(COMMAND=report OPTIONS='--format svg' python3 slow.py pread64 40000 30 'names of')" 1
 like "the picture has all samples and says so" "$(cat out)" "$(sum whole) samples in [0-9]+ stacks; interrupted: some samples"
 done_testing
