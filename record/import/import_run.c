@@ -56,6 +56,7 @@ static void look_ahead(void)
 	own_facts_keep();
 	clock_mono_ns();
 	kept_add("/proc/kallsyms");
+	kept_add("/proc/sys/kernel/random/boot_id");
 	capture_ksyms_prepare();
 }
 

@@ -15,16 +15,24 @@
 
 /*
  * xz can expand zeroes by four orders of magnitude, and the bytes come from inside a container.
- * Real sections unpack to less than 10 MiB; xz -9 needs 65 MiB to unpack.
+ * Real sections unpack to less than 10 MiB, 3 to 5 times their size; xz -9 needs 65 MiB to unpack.
  */
-#define OUT_MAX		(256u << 20)
-#define DECODER_MAX	(256u << 20)
+#define OUT_MAX		(128u << 20)
+#define OUT_SMALL	(1u << 20)	/* a small section may be unusual */
+#define RATIO_MAX	32
+#define DECODER_MAX	(72u << 20)
+
+static size_t out_max(size_t size)
+{
+	return size > OUT_MAX / RATIO_MAX ? OUT_MAX : MAX(size * RATIO_MAX, (size_t)OUT_SMALL);
+}
 
 static int unpack(const uint8_t *data, size_t size, uint8_t **out, size_t *out_size)
 {
 	lzma_stream strm = LZMA_STREAM_INIT;
 	/* Real ratios are 3 to 5, so the buffer grows once at most. */
 	size_t cap = MIN(MAX(size, 4096u), OUT_MAX / 4) * 4;
+	const size_t most = out_max(size);
 	uint8_t *buf;
 	lzma_ret ret;
 
@@ -38,11 +46,11 @@ static int unpack(const uint8_t *data, size_t size, uint8_t **out, size_t *out_s
 	while ((ret = lzma_code(&strm, LZMA_FINISH)) == LZMA_OK) {
 		if (strm.avail_out)
 			continue;
-		if (cap >= OUT_MAX) {
+		if (cap >= most) {
 			ret = LZMA_MEMLIMIT_ERROR;
 			break;
 		}
-		strm.avail_out = MIN(cap, OUT_MAX - cap);
+		strm.avail_out = MIN(cap, most - cap);
 		cap += strm.avail_out;
 		buf = xrealloc(buf, cap);
 		strm.next_out = buf + strm.total_out;

@@ -3,8 +3,9 @@
 
 Frames are compared by their offset in the page, since a function may have several names, and perf
 counts addresses of programs at fixed places from another start. perf's addresses of kernel-walked
-frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame; ours
-is 0 where perf has an address outside all mappings, which a recording does not keep.
+frames are return addresses; ours are those of the calls, a byte before. Address 0 is no frame. Ours
+is 0, [no mapping], where perf has an address outside all mappings, which a recording does not keep:
+as many of perf's unknown frames in an unknown file are left out.
 Prints how many samples are equal; for how many perf has a part of the frames, in their order (where
 it got lost, its stack ends with [unknown] frames or a wrong one); how many differ; and how many
 only perf has. Of the first three samples that differ, it prints the frames around the difference.
@@ -14,23 +15,27 @@ import sys
 
 
 def read(path):
-	samples, key, frames = {}, None, []
+	samples, key, frames, lost = {}, None, [], 0
 	for line in open(path, encoding='utf-8', errors='replace'):
 		line = line.rstrip('\n')
 		if line.startswith('#'):
 			continue
 		if not line:
 			if key:
-				samples[key] = frames
-			key, frames = None, []
+				samples[key] = frames, lost
+			key, frames, lost = None, [], 0
 		elif line[0] != '\t':
 			m = re.search(r'\s(?:\d+/)?(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+): ', line)
 			key = m and (m.group(1), m.group(2))
 		else:
 			m = re.match(r'^\s*([0-9a-f]+) (.*) \((.*)\)$', line)
 			# Inlined frames have no code of their own.
-			if m and m.group(3) != 'inlined' and (int(m.group(1), 16) or m.group(2) not in ('[unknown]', '[no mapping]')):
-				frames.append((int(m.group(1), 16) & 0xfff, m.group(2)))
+			if not m or m.group(3) == 'inlined':
+				continue
+			if int(m.group(1), 16) or m.group(2) not in ('[unknown]', '[no mapping]'):
+				nowhere = m.group(2) == m.group(3) == '[unknown]'
+				frames.append((int(m.group(1), 16) & 0xfff, '[nowhere]' if nowhere else m.group(2)))
+			lost += m.group(2) == '[no mapping]'
 	return samples
 
 
@@ -63,10 +68,12 @@ def difference(theirs, mine):
 
 perf, ours = read(sys.argv[1]), read(sys.argv[2])
 equal = part = other = 0
-for key, mine in ours.items():
-	theirs = perf.get(key)
+for key, (mine, unmapped) in ours.items():
+	theirs = perf[key][0] if key in perf else None
+	if unmapped and theirs and unmapped == sum(f[1] == '[nowhere]' for f in theirs):
+		theirs = [f for f in theirs if f[1] != '[nowhere]']
 	mine = [f for f in mine if f[1] not in ('[truncated_stack]', '[broken_stack]', '[no_stack]')]
-	while theirs and len(theirs) > 1 and theirs[-1][1] == '[unknown]' and not any(same(theirs[-1][0], m[0]) for m in mine[len(theirs) - 1:]):
+	while theirs and len(theirs) > 1 and theirs[-1][1] in ('[unknown]', '[nowhere]') and not any(same(theirs[-1][0], m[0]) for m in mine[len(theirs) - 1:]):
 		theirs = theirs[:-1]
 	a, b = [ip for ip, _ in mine], [ip for ip, _ in theirs or []]
 	if theirs is not None and len(a) == len(b) and all(map(same, b, a)):

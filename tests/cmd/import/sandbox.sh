@@ -14,6 +14,17 @@ made '<' file 112 2 "$T/victim" a.data || skip_all "no perf.data can be made"
 made '<' pipe 112 2 "$T/victim" a.pipe
 
 parser_same "import" "$NSPROF-import" -o - a.data
+# Files without a device of their own (overlay, tmpfs, btrfs) have another identity.
+mkdir ram
+if mount -t tmpfs tmpfs ram 2>err; then
+	cp victim ram
+	made '<' file 112 2 "$T/ram/victim" ram.data
+	parser_same "a binary on tmpfs" "$NSPROF-import" -o - ram.data
+	parser_same "a binary on tmpfs, for symbolize" "$NSPROF-symbolize" ram.data
+	umount -l ram
+else
+	skip "a binary on tmpfs" "cannot mount: $(cat err)"
+fi
 mkdir dir
 cp a.data dir/data
 parser_same "a directory" "$NSPROF-import" -o - dir

@@ -706,6 +706,10 @@ static void test_minidebug_damaged(void **state)
 	assert_int_equal(tool_run("head -c 300000000 /dev/zero | xz -0 > bomb.xz &&"
 				  "objcopy --add-section .gnu_debugdata=bomb.xz stripped m6"), 0);
 	assert_int_equal(mini_error("m6"), -EFBIG);
+	/* Less than any limit, but no symbols of a program shrink to a thousandth. */
+	assert_int_equal(tool_run("head -c 40000000 /dev/zero | xz -9 > bomb.xz &&"
+				  "objcopy --add-section .gnu_debugdata=bomb.xz stripped m7"), 0);
+	assert_int_equal(mini_error("m7"), -EFBIG);
 }
 
 int main(void)
