@@ -7,7 +7,7 @@
 #define EVIL "/docker/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define GOOD "/docker/f123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OVER "[over_budget]"
-#define MORE 20000u
+#define MORE 16000u
 
 static uint64_t left[BUDGET_KINDS];
 
@@ -137,20 +137,24 @@ static void test_binaries(void **state)
 }
 
 /* The process with most mappings loses them, another one of that tenant does not. */
+/* @n mappings of memory, upwards. */
+static void map_anon(uint32_t pid, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct kmmap m = kmmap(pid, 0x10000000 + i * 0x2000ull, 0x1000, "//anon");
+
+		proctab_mmap(pt, &m);
+	}
+}
+
 static void test_mappings(void **state)
 {
 	struct proc *evil = program(GONE, EVIL, "/evil"), *small = program(GONE + 1, EVIL, "/small");
 	struct proc *more = program(GONE + 2, EVIL, "/more");
 
 	(void)state;
-	for (uint32_t i = 0; i < 120000; i++) {
-		struct kmmap m = kmmap(GONE, 0x10000000 + i * 0x2000ull, 0x1000, "//anon");
-
-		proctab_mmap(pt, &m);
-		m.pid = m.tid = GONE + 2;
-		if (!(i % 4))
-			proctab_mmap(pt, &m);
-	}
+	map_anon(GONE + 2, 15000);
+	map_anon(GONE, 100000);
 	look_left();
 	assert_true(left[BUDGET_MAPS] >= 80000);
 	assert_true(evil->overfull);
@@ -164,6 +168,32 @@ static void test_mappings(void **state)
 	program(GONE, EVIL, "/evil");
 	assert_int_equal(evil->maps->n, 2);
 	assert_false(evil->overfull);
+}
+
+/* No process has too many, but all together have. */
+static void test_mappings_of_all(void **state)
+{
+	struct proc *small = program(GONE, EVIL, "/small"), *good = program(GONE + 1, GOOD, "/good");
+	uint32_t held = 0, over = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 15; i++) {
+		struct proc *p = program(GONE + 2 + i, EVIL, "/evil");
+
+		map_anon(GONE + 2 + i, 15000);
+		assert_false(p->overfull && p->maps->n);
+	}
+	for (uint32_t i = 0; i < 15; i++) {
+		over += proctab_find(pt, GONE + 2 + i)->overfull;
+		held += proctab_find(pt, GONE + 2 + i)->maps->n;
+	}
+	look_left();
+	assert_in_range(over, 1, 4);
+	assert_in_range(held, 150000, 196608);	/* its own and the pool */
+	assert_true(left[BUDGET_MAPS] >= 15000);
+	assert_false(small->overfull);
+	assert_false(good->overfull);
+	assert_int_equal(good->maps->n, 2);
 }
 
 /* In the recording: what cannot be written is not taken for what was. */
@@ -234,8 +264,8 @@ static void test_ended(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { T(test_paths), T(test_paths_gone), T(test_binaries), T(test_mappings), T(test_written),
-					     T(test_ended) };
+	const struct CMUnitTest tests[] = { T(test_paths), T(test_paths_gone), T(test_binaries), T(test_mappings),
+					     T(test_mappings_of_all), T(test_written), T(test_ended) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
