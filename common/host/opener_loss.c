@@ -369,8 +369,8 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 		if (m->answered)
 			continue;
 		/*
-		 * Killing ends some waits: those for NFS, and for what a FUSE server has not read. On a full
-		 * machine an opener that waits for nobody may still have to end.
+		 * SIGKILL ends a wait for NFS, and a wait for a FUSE server that has not read the request.
+		 * On a busy machine, an opener that waits for nobody needs some time to end.
 		 */
 		m->m.hangs = m->m.mount.waits || hangs_for(m, now < until ? (int)((until - now) / MS) : 0);
 		fn(ctx, &m->m);

@@ -38,7 +38,7 @@ void import_output_undo(struct import_output *o)
 
 void import_output_fini(struct import_output *o)
 {
-	if (o->out.temp)
+	if (output_pending(&o->out))
 		output_undo(&o->out);
 	output_fini(&o->out);
 }

@@ -27,7 +27,7 @@
 #define MAPS_TEXT_MAX (64u << 20)
 /* A number in a request, and the blank before it. */
 #define NUMBER_LEN 17
-/* A minute is the most that an import takes for it. */
+/* An hour. What import takes for a clock that may be off is less. */
 #define LATE_MAX INT64_C(3600000000000)
 
 /* What is known of the process. Times are of the wall clock, ns. */
@@ -182,6 +182,21 @@ static int ask(const struct facts *k)
 	return err ? err : fd;
 }
 
+/* The hashes at @p, each behind a blank. False: there is something else. */
+static bool take_alike(struct facts *k, const char *p)
+{
+	char *end;
+
+	for (; *p == ' '; p = end) {
+		const uint64_t hash = strtoull(p, &end, 16);
+
+		if (end == p)
+			return false;
+		u64map_put(&k->alike, hash, NULL);
+	}
+	return !*p;
+}
+
 int hostmap_serve(const char *text, int *fd)
 {
 	struct facts k = { .pid = 0 };
@@ -194,8 +209,10 @@ int hostmap_serve(const char *text, int *fd)
 	k.has_over = over;
 	if (k.late < 0 || k.late > LATE_MAX)
 		return -EINVAL;
-	for (const char *p = text + len, *end; *p == ' '; p = end)
-		u64map_put(&k.alike, strtoull(p, (char **)&end, 16), NULL);
+	if (!take_alike(&k, text + len)) {
+		u64map_fini(&k.alike);
+		return -EINVAL;
+	}
 	rootfd = nsopen_host_root();
 	*fd = rootfd < 0 ? rootfd : judge(&k, rootfd);
 	if (rootfd >= 0)

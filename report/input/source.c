@@ -132,14 +132,19 @@ static void __attribute__((noreturn)) exec_symbolize(const struct load_opts *o, 
 int source_symbolize(const struct load_opts *o, const char *path)
 {
 	struct stat st;
-	int p[2], err;
+	int p[2] = { -1, -1 }, err;
 
 	if (parser_is())
 		return ask(ASK_SYMBOLIZE, path, NULL);
 	if (pipe2(p, O_CLOEXEC) || (child = fork()) < 0) {
 		err = errno;
 		child = 0;
-		pr_err("cannot start nsprof-symbolize: %s", strerror(err));
+		if (p[0] >= 0) {
+			close(p[0]);
+			close(p[1]);
+		}
+		pr_err("cannot start 'nsprof-symbolize': %s; raise the limit of %s", strerror(err),
+		       err == EMFILE || err == ENFILE ? "open files (ulimit -n)" : "processes (ulimit -u)");
 		return -err;
 	}
 	if (!child) {

@@ -65,7 +65,8 @@ static void test_link(void **state)
 
 static void test_texts(void **state)
 {
-	static const char *const bad[] = { "", "1", "1 0 1 0 0 0 0", "1 0 1 0 0 0 0 -1", "1 0 1 0 0 0 0 9000000000000000000", "../x 0 1 0 0 0 0 0" };
+	static const char *const bad[] = { "", "1", "1 0 1 0 0 0 0", "1 0 1 0 0 0 0 -1", "1 0 1 0 0 0 0 9000000000000000000", "../x 0 1 0 0 0 0 0",
+		"1 0 1 0 0 0 0 0 x", "1 0 1 0 0 0 0 0 7f ", "1 0 1 0 0 0 0 0 7f,12" };
 	int fd = -1;
 
 	(void)state;

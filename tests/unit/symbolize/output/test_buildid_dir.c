@@ -11,17 +11,16 @@
 #include <cmocka.h>
 
 #include "output/buildid_dir.h"
+#include "toolrun.h"
 
 #define ID "0123456789abcdef0123456789abcdef01234567"
-
-static char top[] = "/tmp/buildids-XXXXXX";
 
 static bool allows(const char *name)
 {
 	char path[512];
 
-	snprintf(path, sizeof(path), "%s/%s", top, name);
-	return buildid_dir_allows(top, path);
+	snprintf(path, sizeof(path), "%s/%s", tool_dir, name);
+	return buildid_dir_allows(tool_dir, path);
 }
 
 static void test_names(void **state)
@@ -37,27 +36,12 @@ static void test_names(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_false(allows(bad[i]));
-	assert_false(buildid_dir_allows(top, "/tmp/.build-id/ab/cd/elf"));
+	assert_false(buildid_dir_allows(tool_dir, "/tmp/.build-id/ab/cd/elf"));
 	assert_true(allows(".build-id/ab/" ID "/elf"));
 	assert_true(allows("[kernel.kallsyms]/" ID "/kallsyms"));
 	/* The folders are there, and the file is not. */
-	snprintf(path, sizeof(path), "%s/.build-id/ab/" ID, top);
+	snprintf(path, sizeof(path), "%s/.build-id/ab/" ID, tool_dir);
 	assert_true(!stat(path, &st) && S_ISDIR(st.st_mode) && !rmdir(path));
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	return mkdtemp(top) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[600];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf '%s'", top);
-	return system(command) ? -1 : 0;
 }
 
 int main(void)
@@ -65,5 +49,5 @@ int main(void)
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_names) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, tool_setup, tool_teardown);
 }
