@@ -119,11 +119,58 @@ struct ev_ksymbol {	/* a BPF program or trampoline, loaded or unloaded */
  */
 #define CHAIN_UNMAPPED ((uint64_t)1)
 
+#define PAYLOAD_MAX 4096u	/* bytes of one tracepoint's record that are kept */
+
+/* How an event of the recording takes its samples. */
+enum event_role {
+	ROLE_SAMPLES = 0,	/* asked for with -e */
+	ROLE_WAITS = 1,	/* stacks of threads that go off the CPU: weighed by switches */
+	ROLE_MEMBER = 2,	/* of a group: read when its leader is sampled */
+};
+
+#define SAMPLED_EVENTS_MAX 1024u	/* events of one recording */
+
+/*
+ * An event that samples are of. A recording without any has one, which the INFO block describes.
+ * Each segment begins with all of them, in the order of their indices. A repeated index says that
+ * the period is a new one from @time on.
+ */
+struct ev_event {
+	uint64_t time;
+	uint32_t index;		/* ev_sample.event; from 0, without gaps, below SAMPLED_EVENTS_MAX */
+	uint32_t role;		/* enum event_role; later versions may know more */
+	uint32_t leader;		/* index of its group's leader; its own without a group */
+	uint32_t type;			/* of struct perf_event_attr, as config, 1 and 2 */
+	uint64_t config, config1, config2;
+	uint64_t freq;			/* Hz; 0: @period is fixed */
+	uint64_t period;		/* 0: by frequency */
+	const char *name;		/* "cycles", "cpu_core/cycles/", "sched:sched_switch" */
+	const char *modifier;		/* "u", "k" or "" */
+	const char *unit;		/* of periods: "ns", or "" for events */
+	const char *filter;		/* as the kernel got it, or "" */
+	/*
+	 * The lines "field:..." of the tracepoint's format file if payloads are kept, or "". Fields
+	 * that are text hold zeros, unless they were asked for.
+	 */
+	const char *fields;
+};
+
+/* A thread goes to a CPU or leaves it. */
+struct ev_switch {
+	uint64_t time;
+	uint32_t pid, tid, cpu;
+	bool out;		/* it leaves, */
+	bool preempted;		/* although it could go on running */
+};
+
 struct ev_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;
 	uint64_t period;
 	uint64_t cgroup;	/* cgroup id; 0 = not recorded */
+	uint32_t event;		/* ev_event.index; 0 in recordings of one plain event */
+	uint32_t payload_len;	/* bytes; 0: none is kept */
+	const uint8_t *payload;	/* a tracepoint's record, laid out as ev_event.fields says */
 	const uint64_t *chain;	/* as the kernel wrote it, PERF_CONTEXT_* included; leaf first */
 	uint32_t nchain;	/* >= 1 marker + 1 address even without call graphs */
 	bool has_regs;		/* regs are valid: the user part is to be unwound */
@@ -146,6 +193,9 @@ struct sample_in {
 	uint32_t pid, tid, cpu;
 	uint64_t period;
 	uint64_t cgroup;
+	uint32_t event;			/* ev_event.index */
+	uint32_t payload_len;		/* bytes, at most PAYLOAD_MAX; 0: none */
+	const uint8_t *payload;
 	const uint64_t *chain;
 	uint32_t nchain;		/* capped to 1,024 by the writer */
 	bool has_regs;
@@ -245,7 +295,7 @@ struct ev_tally {
 	uint64_t side_lost;	/* records about mappings and processes */
 };
 
-/* The kernel's own counts on one CPU, to check against what was accounted for. */
+/* The kernel's own counts of one event on one CPU, to check against what was accounted for. */
 struct ev_counts {
 	uint32_t cpu;
 	uint32_t events;	/* sampling events open on it */
@@ -254,6 +304,7 @@ struct ev_counts {
 	uint64_t periods;	/* sum of their periods, in the unit of count */
 	uint64_t lost;		/* samples not received: ev_ledger.lost_kernel */
 	uint64_t enabled, running;	/* ns, sums over the events; running: counting */
+	uint64_t event;		/* ev_event.index */
 };
 
 /*
@@ -325,6 +376,12 @@ struct event_ops {
 	int (*absence)(void *ctx, const struct ev_absence *ev);
 	int (*container)(void *ctx, const struct ev_container *ev);
 	int (*budget)(void *ctx, const struct ev_budget *ev);
+	int (*event)(void *ctx, const struct ev_event *ev);
+	/*
+	 * In the order of time. Later than the samples that are older, but up to a block's time
+	 * later: a sample of role ROLE_WAITS comes before the switch that it belongs to.
+	 */
+	int (*cpu_switch)(void *ctx, const struct ev_switch *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
 	 * Called before each part (rec_reader_parts()), from 0 on. If it returns false, the reader
