@@ -163,6 +163,25 @@ struct ev_switch {
 	bool preempted;		/* although it could go on running */
 };
 
+/* A thread that sleeps is made runnable: until it gets a CPU, it waits for one. */
+struct ev_wakeup {
+	uint64_t time;
+	uint32_t pid, tid, cpu;	/* the woken thread, and where it was woken */
+};
+
+/*
+ * The kernel's own times of a thread since it began, as /proc/PID/task/TID/schedstat has them.
+ * Written when recording begins for a thread that was there before, and with its last known values
+ * when it or the recording ends.
+ */
+struct ev_schedstat {
+	uint64_t time;		/* of the reading */
+	uint32_t pid, tid;
+	uint64_t run_ns;	/* on a CPU */
+	uint64_t wait_ns;	/* runnable, waiting for one */
+	uint64_t slices;	/* times it got one */
+};
+
 struct ev_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;
@@ -382,6 +401,9 @@ struct event_ops {
 	 * later: a sample of role ROLE_WAITS comes before the switch that it belongs to.
 	 */
 	int (*cpu_switch)(void *ctx, const struct ev_switch *ev);
+	/* In the order of time among the switches. */
+	int (*wakeup)(void *ctx, const struct ev_wakeup *ev);
+	int (*schedstat)(void *ctx, const struct ev_schedstat *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
 	 * Called before each part (rec_reader_parts()), from 0 on. If it returns false, the reader
