@@ -12,6 +12,7 @@
 #include "jitdump.h"
 #include "modules/jitruntime.h"
 #include "modules/jitsource.h"
+#include "recording/cpu_times.h"
 #include "recording/rec_reader.h"
 #include "replay/sample_cgroups.h"
 #include "symbols/kallsyms.h"
@@ -45,6 +46,8 @@ struct replay {
 	uint32_t *active;	/* current ones: indices in ksyms, by address */
 	size_t nactive;
 	size_t active_cap;
+
+	struct cpu_times *times;	/* borrowed; NULL: nobody asks */
 
 	uint32_t exited[EXITED_KEPT];	/* ring of image indices */
 	uint64_t nexited;
@@ -336,6 +339,8 @@ static int on_task_fork(void *ctx, const struct ev_task *ev)
 	struct image *parent = image_of(rp, ev->ppid, ev->time), *img;
 	const char *comm = thread_comm(rp, parent, ev->ptid);
 
+	if (rp->times)
+		cpu_times_fork(rp->times, ev);
 	if (ev->pid == ev->ppid) {	/* a thread */
 		if (comm != parent->comm)
 			name_thread(rp, ev->pid, ev->tid, comm);
@@ -356,6 +361,8 @@ static int on_task_exit(void *ctx, const struct ev_task *ev)
 	struct replay *rp = ctx;
 	struct image *img = replay_current(rp, ev->pid);
 
+	if (rp->times)
+		cpu_times_exit(rp->times, ev);
 	/*
 	 * Nothing is dropped for other threads: a thread is still sampled after its exit event,
 	 * while it frees its memory.
@@ -378,6 +385,36 @@ static int on_container(void *ctx, const struct ev_container *ev)
 	struct replay *rp = ctx;
 
 	sample_cgroups_container(rp->cgroups, ev);
+	/* The last ones are written when sampling is over. */
+	if (rp->times)
+		cpu_times_until(rp->times, ev->time);
+	return 0;
+}
+
+static int on_switch(void *ctx, const struct ev_switch *ev)
+{
+	struct replay *rp = ctx;
+
+	if (rp->times)
+		cpu_times_switch(rp->times, ev);
+	return 0;
+}
+
+static int on_wakeup(void *ctx, const struct ev_wakeup *ev)
+{
+	struct replay *rp = ctx;
+
+	if (rp->times)
+		cpu_times_wakeup(rp->times, ev);
+	return 0;
+}
+
+static int on_schedstat(void *ctx, const struct ev_schedstat *ev)
+{
+	struct replay *rp = ctx;
+
+	if (rp->times)
+		cpu_times_schedstat(rp->times, ev);
 	return 0;
 }
 
@@ -462,6 +499,22 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	return rp->fn(rp->fn_ctx, &s);
 }
 
+void replay_time(struct replay *rp, struct cpu_times *times)
+{
+	rp->times = times;
+}
+
+bool replay_thread(const struct replay *rp, const struct ev_sample *ev, struct replay_sample *s)
+{
+	struct image *img = replay_current(rp, ev->pid);
+
+	if (!img)
+		return false;
+	*s = (struct replay_sample){ .ev = ev, .part = rp->part, .img = img, .comm = thread_comm(rp, img, ev->tid) };
+	s->cgroup = sample_cgroups_of(rp->cgroups, ev->cgroup, img->cgroup, &s->container);
+	return true;
+}
+
 static bool on_part(void *ctx, uint32_t part)
 {
 	struct replay *rp = ctx;
@@ -537,6 +590,9 @@ int replay_begin(struct replay *rp, struct rec_reader *r,
 		.cgroup = on_cgroup,
 		.container = on_container,
 		.ksymbol = on_ksymbol,
+		.cpu_switch = on_switch,
+		.wakeup = on_wakeup,
+		.schedstat = on_schedstat,
 		.sample = on_sample,
 	};
 	rp->fn = fn;

@@ -14,6 +14,7 @@
 #include "modules/addrspace.h"
 #include "modules/module.h"
 
+struct cpu_times;
 struct intern;
 struct rec_reader;
 struct sample_cgroups;
@@ -101,6 +102,16 @@ int replay_run_share(struct replay *rp, struct rec_reader *r, struct replay_shar
  */
 int replay_begin(struct replay *rp, struct rec_reader *r,
 		 int (*fn)(void *ctx, const struct replay_sample *s), void *ctx, struct event_ops *ops);
+/*
+ * From now on, passes to @times what tells when threads run. Borrowed; its callbacks may use the
+ * replay.
+ */
+void replay_time(struct replay *rp, struct cpu_times *times);
+/*
+ * What a sample @ev would say now of its thread, of which it needs only the numbers and the time.
+ * False if nothing is known of the process. @ev is borrowed.
+ */
+bool replay_thread(const struct replay *rp, const struct ev_sample *ev, struct replay_sample *s);
 /* Why a jitdump of @img was not used: static; NULL: it was, or there is none. */
 const char *replay_jit_refused(const struct replay *rp, const struct image *img);
 /* The current image of @pid; NULL: none is known. */

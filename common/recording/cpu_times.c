@@ -1,0 +1,372 @@
+/* Times of threads on and off the CPU (cpu_times.h). */
+#include "recording/cpu_times.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+
+/*
+ * Switches come in batches, after other events that are newer. So many of those wait for them. A
+ * batch spans a block, half a second; on a host that forks faster than this in that time, some
+ * lives begin or end too early.
+ */
+#define WAITING_MAX (1u << 16)
+/*
+ * A thread still leaves the CPU for good after its exit event, and may be preempted before that. A
+ * number that switches later than this belongs to another thread, whose fork was lost.
+ */
+#define LINGER_NS UINT64_C(1000000000)
+#define ENDED_MAX (1u << 18)	/* exits to remember */
+#define FORKS_MAX (1u << 20)	/* forks of threads that have not been seen yet */
+#define NONE UINT32_MAX
+
+/* An event that waits for older switches. */
+struct waiting {
+	enum { W_FORK, W_EXIT, W_WAKEUP, W_SCHEDSTAT } kind;
+	uint32_t pid, tid;
+	uint64_t time;
+	uint64_t run_ns, wait_ns;
+};
+
+struct cpu_times {
+	uint64_t start, now, last;	/* ns; @now: of the last switch, @last: of any event */
+	const struct cpu_times_ops *ops;
+	void *ctx;
+	struct cpu_thread *threads;	/* owned */
+	size_t n, cap;
+	struct u64map live;		/* thread -> index in @threads */
+	struct u64map forks;		/* threads without a switch so far -> time of the fork */
+	struct u64map ended;		/* thread -> time of its exit */
+	struct waiting *waiting;	/* owned; a ring of WAITING_MAX, oldest first */
+	uint32_t first, nwaiting;
+	struct cpu_times_doubts doubts;
+};
+
+struct cpu_times *cpu_times_new(uint64_t start, const struct cpu_times_ops *ops, void *ctx)
+{
+	struct cpu_times *t = xcalloc(1, sizeof(*t));
+
+	t->start = t->now = t->last = start;
+	t->ops = ops;
+	t->ctx = ctx;
+	return t;
+}
+
+void cpu_times_free(struct cpu_times *t)
+{
+	if (!t)
+		return;
+	u64map_fini(&t->live);
+	u64map_fini(&t->forks);
+	u64map_fini(&t->ended);
+	free(t->threads);
+	free(t->waiting);
+	free(t);
+}
+
+static uint64_t key_of(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+/* A thread that is gone has the number -1 in its last switch. */
+static bool is_thread(uint32_t pid, uint32_t tid)
+{
+	return pid && tid && (int32_t)pid > 0 && (int32_t)tid > 0;
+}
+
+/* ---- lives ---- */
+
+static uint32_t begin_life(struct cpu_times *t, uint32_t pid, uint32_t tid)
+{
+	const uint64_t key = key_of(pid, tid), *fork = u64map_get(&t->forks, key);
+	struct cpu_thread *th;
+
+	if (t->n >= CPU_TIMES_MAX)
+		return NONE;
+	XGROW(t->threads, t->n, t->cap);
+	th = &t->threads[t->n];
+	*th = (struct cpu_thread){ .pid = pid, .tid = tid, .begin = t->start, .state = CPU_STATES };
+	if (fork) {
+		th->begin = MAX(*fork, t->start);
+		th->forked = th->have_first = true;
+		u64map_del(&t->forks, key);
+	}
+	th->since = th->end = th->begin;
+	*u64map_put(&t->live, key, NULL) = t->n;
+	return (uint32_t)t->n++;
+}
+
+static uint32_t life_of(const struct cpu_times *t, uint32_t pid, uint32_t tid)
+{
+	const uint64_t *at = u64map_get(&t->live, key_of(pid, tid));
+
+	return at ? (uint32_t)*at : NONE;
+}
+
+/* Ends the present spell at @to. */
+static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_state state, bool open)
+{
+	struct cpu_thread *th = &t->threads[i];
+	struct cpu_spell s;
+
+	to = MAX(to, th->since);
+	s = (struct cpu_spell){ .thread = i, .state = state, .from = th->since, .to = to, .open = open };
+	th->ns[state] += to - th->since;
+	th->spells[state]++;
+	if (state == CPU_BLOCKED && th->waking) {
+		s.waking = MIN(MAX(th->waking, th->since), to);
+		th->queued_ns += to - s.waking;
+		th->queued++;
+	}
+	if (state == CPU_GAP) {
+		t->doubts.gaps++;
+		t->doubts.gap_ns += to - th->since;
+	}
+	th->since = th->end = to;
+	th->waking = 0;
+	/* The callback may not keep @th, but it may look at it. */
+	if (t->ops->spell)
+		t->ops->spell(t->ctx, &s);
+}
+
+/* A thread without any switch ran all the time or never. Only the kernel's account tells which. */
+static enum cpu_state undecided(const struct cpu_thread *th, uint64_t to)
+{
+	if (th->forked)
+		return CPU_GAP;
+	return th->have_sched && th->sched_run_ns > (to - th->begin) / 2 ? CPU_ON : CPU_BEFORE;
+}
+
+static void end_life(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_state state, bool open)
+{
+	struct cpu_thread *th = &t->threads[i];
+
+	u64map_del(&t->live, key_of(th->pid, th->tid));
+	end_spell(t, i, to, state, open);
+	if (t->ops->ended)
+		t->ops->ended(t->ctx, i);
+}
+
+/* ---- events ---- */
+
+static void take_fork(struct cpu_times *t, const struct waiting *ev)
+{
+	const uint64_t key = key_of(ev->pid, ev->tid);
+	uint32_t i = life_of(t, ev->pid, ev->tid);
+
+	/* Its exit was lost. */
+	if (i != NONE)
+		end_life(t, i, ev->time, CPU_GAP, false);
+	u64map_del(&t->ended, key);
+	if (t->forks.n >= FORKS_MAX)
+		u64map_clear(&t->forks);
+	*u64map_put(&t->forks, key, NULL) = ev->time;
+}
+
+static void take_exit(struct cpu_times *t, const struct waiting *ev)
+{
+	const uint64_t key = key_of(ev->pid, ev->tid);
+	uint32_t i = life_of(t, ev->pid, ev->tid);
+
+	if (i != NONE) {
+		struct cpu_thread *th = &t->threads[i];
+
+		th->exited = true;
+		end_life(t, i, ev->time, th->state == CPU_ON ? CPU_ON :
+			 th->state == CPU_STATES ? undecided(th, ev->time) : CPU_GAP, false);
+	}
+	u64map_del(&t->forks, key);
+	if (t->ended.n >= ENDED_MAX)
+		u64map_clear(&t->ended);
+	*u64map_put(&t->ended, key, NULL) = ev->time;
+}
+
+static void take_wakeup(struct cpu_times *t, const struct waiting *ev)
+{
+	uint32_t i = life_of(t, ev->pid, ev->tid);
+	struct cpu_thread *th = i == NONE ? NULL : &t->threads[i];
+
+	/* Woken before it had left the CPU, it did not leave, or it left as preempted. */
+	if (th && th->state == CPU_BLOCKED && !th->waking && ev->time >= th->since)
+		th->waking = MAX(ev->time, 1ull);
+}
+
+static void take_schedstat(struct cpu_times *t, const struct waiting *ev)
+{
+	uint32_t i = life_of(t, ev->pid, ev->tid);
+	struct cpu_thread *th;
+
+	if (i == NONE && !u64map_get(&t->ended, key_of(ev->pid, ev->tid)))
+		i = begin_life(t, ev->pid, ev->tid);
+	if (i == NONE)
+		return;
+	th = &t->threads[i];
+	if (!th->have_first) {
+		th->have_first = true;
+		th->first_run_ns = ev->run_ns;
+		th->first_wait_ns = ev->wait_ns;
+		return;
+	}
+	if (ev->run_ns < th->first_run_ns || ev->wait_ns < th->first_wait_ns)
+		return;
+	th->have_sched = true;
+	th->sched_run_ns = ev->run_ns - th->first_run_ns;
+	th->sched_wait_ns = ev->wait_ns - th->first_wait_ns;
+}
+
+static void take(struct cpu_times *t, const struct waiting *ev)
+{
+	switch (ev->kind) {
+	case W_FORK:
+		take_fork(t, ev);
+		break;
+	case W_EXIT:
+		take_exit(t, ev);
+		break;
+	case W_WAKEUP:
+		take_wakeup(t, ev);
+		break;
+	case W_SCHEDSTAT:
+		take_schedstat(t, ev);
+		break;
+	}
+}
+
+/* Takes what waits and is not newer than @time. */
+static void take_until(struct cpu_times *t, uint64_t time)
+{
+	while (t->nwaiting && t->waiting[t->first].time <= time) {
+		const struct waiting ev = t->waiting[t->first];
+
+		t->first = (t->first + 1) % WAITING_MAX;
+		t->nwaiting--;
+		take(t, &ev);
+	}
+}
+
+static void put_off(struct cpu_times *t, const struct waiting *ev)
+{
+	if (!is_thread(ev->pid, ev->tid))
+		return;
+	if (!t->waiting)
+		t->waiting = xcalloc(WAITING_MAX, sizeof(*t->waiting));
+	if (t->nwaiting == WAITING_MAX)
+		take_until(t, t->waiting[t->first].time);
+	t->waiting[(t->first + t->nwaiting++) % WAITING_MAX] = *ev;
+	cpu_times_until(t, ev->time);
+}
+
+void cpu_times_fork(struct cpu_times *t, const struct ev_task *ev)
+{
+	put_off(t, &(struct waiting){ .kind = W_FORK, .pid = ev->pid, .tid = ev->tid, .time = ev->time });
+}
+
+void cpu_times_exit(struct cpu_times *t, const struct ev_task *ev)
+{
+	put_off(t, &(struct waiting){ .kind = W_EXIT, .pid = ev->pid, .tid = ev->tid, .time = ev->time });
+}
+
+void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev)
+{
+	put_off(t, &(struct waiting){ .kind = W_WAKEUP, .pid = ev->pid, .tid = ev->tid, .time = ev->time });
+}
+
+void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev)
+{
+	put_off(t, &(struct waiting){ .kind = W_SCHEDSTAT, .pid = ev->pid, .tid = ev->tid, .time = ev->time,
+				      .run_ns = ev->run_ns, .wait_ns = ev->wait_ns });
+}
+
+/* The life that switches at @time; NONE: it is over, or there is no room. */
+static uint32_t switching(struct cpu_times *t, const struct ev_switch *ev, uint64_t time)
+{
+	const uint64_t key = key_of(ev->pid, ev->tid), *ended;
+	uint32_t i = life_of(t, ev->pid, ev->tid);
+
+	if (i != NONE)
+		return i;
+	ended = u64map_get(&t->ended, key);
+	if (ended && time - MIN(*ended, time) < LINGER_NS)
+		return NONE;
+	i = begin_life(t, ev->pid, ev->tid);
+	if (i == NONE)
+		t->doubts.untracked++;
+	else if (ended)		/* the fork is lost: nothing is known of the time before */
+		t->threads[i].begin = t->threads[i].since = t->threads[i].end = time;
+	u64map_del(&t->ended, key);
+	return i;
+}
+
+void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev)
+{
+	uint64_t time = MAX(ev->time, t->now);
+	enum cpu_state before;
+	struct cpu_thread *th;
+	uint32_t i;
+
+	if (!is_thread(ev->pid, ev->tid))
+		return;
+	t->doubts.disordered += ev->time < t->now;
+	t->now = time;
+	cpu_times_until(t, time);
+	take_until(t, time);
+	i = switching(t, ev, time);
+	if (i == NONE)
+		return;
+	th = &t->threads[i];
+	before = th->state;
+	if (before == CPU_STATES) {
+		if (th->forked)
+			before = ev->out ? CPU_GAP : CPU_STARTING;
+		else
+			before = ev->out ? CPU_ON : CPU_BEFORE;
+	} else if ((before == CPU_ON) != ev->out) {
+		before = CPU_GAP;
+	}
+	end_spell(t, i, time, before, false);
+	t->threads[i].state = !ev->out ? CPU_ON : ev->preempted ? CPU_PREEMPTED : CPU_BLOCKED;
+}
+
+void cpu_times_until(struct cpu_times *t, uint64_t time)
+{
+	t->last = MAX(t->last, time);
+}
+
+void cpu_times_end(struct cpu_times *t)
+{
+	take_until(t, UINT64_MAX);
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct cpu_thread *th = &t->threads[i];
+		enum cpu_state state = (enum cpu_state)th->state;
+
+		if (life_of(t, th->pid, th->tid) != i)
+			continue;
+		if (state == CPU_STATES)
+			state = undecided(th, t->last);
+		th->open = state != CPU_ON;
+		end_life(t, i, t->last, state, true);
+	}
+}
+
+/* ---- results ---- */
+
+const struct cpu_thread *cpu_times_threads(const struct cpu_times *t, size_t *n)
+{
+	*n = t->n;
+	return t->threads;
+}
+
+struct cpu_times_doubts cpu_times_doubts(const struct cpu_times *t)
+{
+	return t->doubts;
+}
+
+void cpu_times_span(const struct cpu_times *t, uint64_t *from, uint64_t *to)
+{
+	*from = t->start;
+	*to = t->last;
+}
