@@ -10,10 +10,14 @@ struct event_name {
 	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: none */
 	uint32_t type;			/* PERF_TYPE_* */
 	uint64_t config;		/* PERF_COUNT_* */
+	const char *help;		/* one line */
 };
 
 /* The event named by @text (@len bytes, without modifiers). NULL: unknown. Static. */
 const struct event_name *event_name_find(const char *text, size_t len);
+
+/* All of them in turn; *@i is 0 at first. NULL at the end. */
+const struct event_name *event_name_next(size_t *i);
 
 struct suggest;
 /* Offers all names to @s. */

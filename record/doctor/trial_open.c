@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/xalloc.h"
-#include "events/evsel.h"
+#include "evlist/evsel.h"
 #include "events/open.h"
 #include "procfs/pidns.h"
 #include "run/child.h"
@@ -65,27 +65,30 @@ static int open_events(struct trial_open *t, const struct record_opts *o, struct
 	const bool workload = target->kind == TARGET_COMMAND;
 	struct child child = CHILD_INIT;
 	struct events ev;
-	struct evsel sel;
+	struct evlist list;
 	sigset_t mask;
 	int err;
 
-	err = evsel_parse(&sel, o->event ? o->event : "cycles");
+	err = evlist_parse(&list, o->specs, o->nspecs, o->freq, NULL);
 	if (err)
-		return err;
+		goto out;
 	if (workload) {
 		sigprocmask(SIG_BLOCK, NULL, &mask);
 		err = child_prepare(&child, o->command, &mask, false);
 		if (err)
-			return err;
+			goto out;
 		target_set_child(target, (uint32_t)child.pid);
 	}
-	t->err = events_open(&ev, o, target, &sel, workload);
+	t->err = events_open(&ev, o, target, &list.v[0], workload);
 	note_events(t, &ev);
 	if (!t->err)
 		t->err = files_left(RECORDER_FILES);
 	events_close(&ev);
 	child_stop(&child);
-	return t->err;
+	err = t->err;
+out:
+	evlist_fini(&list);
+	return err;
 }
 
 static void begin(struct trial_open *t)
@@ -110,8 +113,10 @@ void trial_open_proc(struct trial_open *t)
 void trial_open_run(struct trial_open *t, enum target_kind kind, const char *event, uint32_t pid)
 {
 	char tid[16], name[] = "true", *command[] = { name, NULL };
+	struct event_spec spec = { .text = event ? event : "cycles" };
 	struct record_opts o = {
-		.event = event,
+		.specs = &spec,
+		.nspecs = 1,
 		.freq = FREQ_DEFAULT,
 		.callgraph = CALLGRAPH_DWARF,
 		.dump_size = DUMP_SIZE_MAX,

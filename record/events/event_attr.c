@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,9 +83,9 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
 	attr->enable_on_exec = ev->on_exec && !o->start_off;
 	attr->exclude_hv = ev->sel.exclude_kernel;
 	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
-	attr->freq = !o->period;
-	if (o->period) {
-		attr->sample_period = o->period;
+	attr->freq = !ev->sel.period;
+	if (ev->sel.period) {
+		attr->sample_period = ev->sel.period;
 	} else {
 		attr->sample_freq = ev->freq;
 		attr->sample_type |= PERF_SAMPLE_PERIOD;
@@ -140,6 +141,12 @@ int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsign
 	else
 		attr_sample(&attr, ev);
 	fd = sys_open(&attr, pid, cpu, flags);
+	if (fd >= 0 && kind == EVENT_SAMPLES && ev->sel.filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ev->sel.filter)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
 	while (fd == -EINVAL && attr.freq && (max = max_rate()) < attr.sample_freq) {
 		attr.sample_freq = max;
 		fd = sys_open(&attr, pid, cpu, flags);
@@ -190,29 +197,29 @@ int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu
 	return fd;
 }
 
-int events_check_freq(const struct record_opts *o)
+int events_check_freq(const struct record_opts *o, const struct evsel *sel)
 {
 	const uint64_t max = max_rate();
 
-	if (!o->strict_freq || o->freq_max || o->period || o->freq <= max)
+	if (!o->strict_freq || sel->period || sel->freq == EVSEL_FREQ_MAX || sel->freq <= max)
 		return 0;
 	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
-	       (unsigned long long)o->freq, (unsigned long long)max);
+	       (unsigned long long)sel->freq, (unsigned long long)max);
 	return -EINVAL;
 }
 
-uint64_t events_clamp_freq(const struct record_opts *o)
+uint64_t events_clamp_freq(const struct evsel *sel)
 {
 	const uint64_t max = max_rate();
 
-	if (o->freq_max) {
+	if (sel->freq == EVSEL_FREQ_MAX) {
 		pr_info("the maximum frequency is %llu Hz", (unsigned long long)max);
 		return max;
 	}
-	if (!o->period && o->freq > max) {
+	if (!sel->period && sel->freq > max) {
 		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %llu Hz",
-			(unsigned long long)o->freq, (unsigned long long)max);
+			(unsigned long long)sel->freq, (unsigned long long)max);
 		return max;
 	}
-	return o->freq;
+	return sel->freq;
 }

@@ -23,11 +23,11 @@ int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsign
 int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags);
 
 /* 0, or -EINVAL after a message: --strict-freq, and the frequency would be clamped. */
-int events_check_freq(const struct record_opts *o);
+int events_check_freq(const struct record_opts *o, const struct evsel *sel);
 /*
  * The effective frequency, at most kernel.perf_event_max_sample_rate. Prints a message if it
  * clamps.
  */
-uint64_t events_clamp_freq(const struct record_opts *o);
+uint64_t events_clamp_freq(const struct evsel *sel);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "events/cgroup_perf.h"
-#include "events/evsel.h"
+#include "evlist/evsel.h"
 #include "events/record_opts.h"
 #include "events/ring.h"
 #include "events/target.h"

@@ -255,7 +255,7 @@ static int open_whole(struct events *ev)
 
 static uint64_t real_period(const struct events *ev)
 {
-	const uint64_t asked = ev->opts->period;
+	const uint64_t asked = ev->sel.period;
 
 	return asked && evsel_is_clock(&ev->sel) ? MAX(asked, CLOCK_PERIOD_MIN) : asked;
 }
@@ -335,9 +335,9 @@ void events_tell(const struct events *ev)
 	if (ev->wanted != ev->sel.name)
 		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
 			ev->sel.name);
-	if (ev->period != ev->opts->period)
+	if (ev->period != ev->sel.period)
 		pr_warn("the kernel's clocks have no period below %u ns: recording one sample every %u ns, not %llu",
-			CLOCK_PERIOD_MIN, CLOCK_PERIOD_MIN, (unsigned long long)ev->opts->period);
+			CLOCK_PERIOD_MIN, CLOCK_PERIOD_MIN, (unsigned long long)ev->sel.period);
 	if (ev->narrowed)
 		pr_info("recording user space only: kernel.perf_event_paranoid is %d and "
 			"CAP_PERFMON is missing", perm_paranoid());
@@ -380,7 +380,7 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
-	ev->freq = events_clamp_freq(o);
+	ev->freq = events_clamp_freq(sel);
 	ev->period = real_period(ev);
 	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->nall, sizeof(*ev->side));

@@ -6,10 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "evlist/evlist.h"
+
 enum callgraph {
 	CALLGRAPH_DWARF,
 	CALLGRAPH_FP,
 	CALLGRAPH_NONE,
+};
+
+/* What is kept of the fields of tracepoints. */
+enum payloads {
+	PAYLOADS_NONE,
+	PAYLOADS_NUMBERS,	/* text is zeroed: it may be data of users */
+	PAYLOADS_ALL,
 };
 
 /* The kernel's maximum for attr.sample_stack_user: below USHRT_MAX and a multiple of 8. */
@@ -17,11 +26,12 @@ enum callgraph {
 #define FREQ_DEFAULT 99
 
 struct record_opts {
-	const char *event;		/* "cpu-clock:u"; NULL = the default */
-	uint64_t freq;			/* samples per second and CPU */
-	bool freq_given, freq_max;
+	struct event_spec *specs;	/* owned; at least one: without -e, that of "cycles" */
+	size_t nspecs, cap_specs;
+	uint64_t freq;			/* samples per second and CPU, where nothing else is asked for */
 	bool strict_freq;		/* a frequency that is not available is an error */
-	uint64_t period;		/* events per sample; 0 = by frequency */
+	uint64_t period;		/* the last -c, for messages; 0: the last was -F, or neither */
+	enum payloads payloads;
 	enum callgraph callgraph;
 	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */
 	bool user_chains, kernel_chains;	/* only the user or kernel part of callchains */

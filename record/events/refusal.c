@@ -28,9 +28,11 @@ static bool owner_of(int pid, uid_t *uid)
 	return ok;
 }
 
-static void explain_denied(int err, const char *what, const struct target *t, int pid)
+static void explain_denied(int err, const char *what, const struct evsel *ev, const struct target *t, int pid)
 {
 	const char *text = strerror(-err);
+	/* What kernel.perf_event_paranoid has to be for people without CAP_PERFMON. */
+	const int wants = ev->tracepoint || pid <= 0 ? -1 : 1;
 	uid_t owner;
 
 	if (err == -EPERM && perm_filtered() == err) {
@@ -48,7 +50,7 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 	if (err == -EACCES && perm_needs_admin()) {
 		pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d, which only CAP_SYS_ADMIN lifts on this "
 		       "kernel; " PERM_ADMIN_REMEDY "%d", what, text, perm_paranoid(),
-		       perm_capable() ? 2 : pid > 0 ? 1 : -1);
+		       perm_capable() ? 2 : wants);
 		return;
 	}
 	if (perm_capable()) {
@@ -58,7 +60,7 @@ static void explain_denied(int err, const char *what, const struct target *t, in
 	}
 	pr_err("cannot record %s: %s: kernel.perf_event_paranoid is %d and CAP_PERFMON is missing; "
 	       "run as root (sudo), or: sysctl kernel.perf_event_paranoid=%d",
-	       what, text, perm_paranoid(), pid > 0 ? 1 : -1);
+	       what, text, perm_paranoid(), wants);
 }
 
 static void explain_files(int err, const struct target *t, uint64_t nfds)
@@ -81,6 +83,36 @@ static void explain_files(int err, const struct target *t, uint64_t nfds)
 	       (unsigned long long)nfds + PERM_FILES_SPARE, instead);
 }
 
+static void explain_unsupported(const struct evsel *ev, const char *text)
+{
+	if (ev->precise && ev->pmu)
+		pr_err("event '%s' is not supported here with :%.*s: %s; try it without", ev->name, ev->precise, "ppp", text);
+	else if (ev->bp_type)
+		pr_err("event '%s': this kernel or machine has no hardware breakpoints: %s", ev->name, text);
+	else if (ev->tracepoint)
+		pr_err("event '%s': this tracepoint cannot be recorded: %s; it is for ftrace only, or was removed a moment ago", ev->name,
+		       text);
+	else if (ev->pmu)
+		pr_err("event '%s' is not supported by PMU '%s': %s; 'nsprof list %s/' shows its events", ev->name, ev->pmu, text, ev->pmu);
+	else
+		pr_err("event '%s' is not supported here: %s%s; use -e cpu-clock", ev->name, text,
+		       evsel_is_hardware(ev) ? " (virtual machines often have no hardware counters)" : "");
+}
+
+/* Breakpoints: hw_breakpoint_arch_parse(), reserve_bp_slot(). PMUs: their event_init(). */
+static void explain_invalid(int err, const struct evsel *ev, const char *what)
+{
+	if (ev->bp_type && err == -ENOSPC)
+		pr_err("cannot record %s: %s: all breakpoint registers of the CPU are in use (x86 has four), by other events or a debugger",
+		       what, strerror(-err));
+	else if (ev->bp_type)
+		pr_err("cannot record %s: %s: the address must be a multiple of the length, and x86 watches no reading alone: use :w or :rw",
+		       what, strerror(-err));
+	else
+		pr_err("cannot record %s: %s: PMU '%s' cannot sample this event, only count it, or it does not know these terms", what,
+		       strerror(-err), ev->pmu);
+}
+
 void refusal_explain(int err, const struct evsel *ev, const struct target *t, int pid, uint32_t cpu,
 		     uint64_t nfds)
 {
@@ -95,7 +127,7 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 	switch (-err) {
 	case EACCES:
 	case EPERM:
-		explain_denied(err, what.s, t, pid);
+		explain_denied(err, what.s, ev, t, pid);
 		break;
 	case ENOSYS:
 		pr_err("cannot record %s: %s: this kernel has no perf events, or a seccomp filter "
@@ -105,9 +137,7 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 	case ENOENT:
 	case ENXIO:
 	case EOPNOTSUPP:
-		pr_err("event '%s' is not supported here: %s%s; use -e cpu-clock", ev->name, text,
-		       evsel_is_hardware(ev) ? " (virtual machines often have no hardware counters)"
-					     : "");
+		explain_unsupported(ev, text);
 		break;
 	case ENODEV:
 		pr_err("cannot record %s on CPU %u: %s: the CPU is offline or lacks this event; try "
@@ -125,7 +155,10 @@ void refusal_explain(int err, const struct evsel *ev, const struct target *t, in
 		       "that has it is at '%s'", what.s, text, t->fs.mount);
 		break;
 	default:
-		pr_err("cannot record %s: perf_event_open: %s; dmesg may say more; try -e cpu-clock", what.s, text);
+		if ((err == -EINVAL && (ev->bp_type || ev->pmu)) || (err == -ENOSPC && ev->bp_type))
+			explain_invalid(err, ev, what.s);
+		else
+			pr_err("cannot record %s: perf_event_open: %s; dmesg may say more; try -e cpu-clock", what.s, text);
 	}
 	strbuf_fini(&what);
 }

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "events/evsel.h"
+#include "evlist/evsel.h"
 #include "events/target.h"
 
 /* Prints one message about the failure to open @ev for thread @pid (-1: a CPU or a cgroup). */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/numlist.h"
 #include "base/xalloc.h"
 #include "events/perm.h"
 #include "events/selection.h"
@@ -23,68 +24,6 @@ static int cmp_u32(const void *a, const void *b)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
-}
-
-static size_t sort_unique(uint32_t *v, size_t n)
-{
-	size_t out = 0;
-
-	if (n)
-		qsort(v, n, sizeof(*v), cmp_u32);
-	for (size_t i = 0; i < n; i++)
-		if (!out || v[out - 1] != v[i])
-			v[out++] = v[i];
-	return out;
-}
-
-static int number(const char **p, uint32_t max, uint32_t *v)
-{
-	unsigned long x;
-	char *end;
-
-	if (**p < '0' || **p > '9')
-		return -EINVAL;
-	errno = 0;
-	x = strtoul(*p, &end, 10);
-	if (errno || x > max)
-		return -EINVAL;
-	*v = (uint32_t)x;
-	*p = end;
-	return 0;
-}
-
-int list_parse(const char *text, bool ranges, uint32_t max, uint32_t **out, size_t *n)
-{
-	uint32_t *v = NULL, lo, hi;
-	size_t cap = 0;
-
-	*out = NULL;
-	*n = 0;
-	for (const char *p = text;;) {
-		if (number(&p, max, &lo))
-			goto bad;
-		hi = lo;
-		if (ranges && *p == '-') {
-			p++;
-			if (number(&p, max, &hi) || hi < lo)
-				goto bad;
-		}
-		for (uint32_t i = lo; i <= hi; i++) {
-			XGROW(v, *n, cap);
-			v[(*n)++] = i;
-		}
-		if (!*p)
-			break;
-		if (*p++ != ',')
-			goto bad;
-	}
-	*n = sort_unique(v, *n);
-	*out = v;
-	return 0;
-bad:
-	free(v);
-	*n = 0;
-	return -EINVAL;
 }
 
 /* The online CPUs from /proc/stat, which has a line for each: "0,1,5". "" if it cannot be read. */
@@ -128,7 +67,7 @@ static void cpus_online(uint32_t **cpus, size_t *n, char *text, size_t size)
 	text[strcspn(text, "\n")] = '\0';
 	if (!*text)
 		cpus_of_stat(text, size);
-	if (!list_parse(text, true, CPU_MAX, cpus, n))
+	if (!numlist_parse(text, true, CPU_MAX, cpus, n))
 		return;
 	*cpus = xcalloc(1, sizeof(**cpus));
 	*n = 1;
@@ -154,7 +93,7 @@ static int resolve_cpus(struct target *t, const char *list)
 		t->ncpus = t->nall = n;
 		return 0;
 	}
-	if (list_parse(list, true, CPU_MAX, &t->cpus, &t->ncpus)) {
+	if (numlist_parse(list, true, CPU_MAX, &t->cpus, &t->ncpus)) {
 		pr_err("invalid list of CPUs '%s'; write it like 0,2-4", list);
 		free(online);
 		return -EINVAL;
@@ -216,7 +155,7 @@ static int list_threads(const struct target *t, uint32_t **tids, size_t *n, uint
 			return err;
 		}
 	}
-	*n = sort_unique(*tids, *n);
+	*n = numlist_unique(*tids, *n);
 	return 0;
 }
 
@@ -251,7 +190,7 @@ static int resolve_tasks(struct target *t, const char *list)
 {
 	bool pids = t->kind == TARGET_PIDS;
 
-	if (list_parse(list, false, PID_MAX, &t->pids, &t->npids) || t->pids[0] == 0) {
+	if (numlist_parse(list, false, PID_MAX, &t->pids, &t->npids) || t->pids[0] == 0) {
 		pr_err("invalid list of %s '%s'; write it like 12,13", pids ? "process IDs" : "thread IDs",
 		       list);
 		return -EINVAL;

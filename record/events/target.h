@@ -58,10 +58,4 @@ bool target_is_tasks(const struct target *t);
 /* "all CPUs", "pid 12,13", "cgroup a,b": for people and for the INFO block. */
 void target_describe(const struct target *t, struct strbuf *out);
 
-/*
- * Parses "0,2-4" to numbers: sorted, without duplicates, at most @max. *@out is owned by the caller
- * (NULL on failure). Ranges only with @ranges. 0 or -EINVAL. Pure.
- */
-int list_parse(const char *text, bool ranges, uint32_t max, uint32_t **out, size_t *n);
-
 #endif

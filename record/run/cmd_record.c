@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "cli/opt.h"
 #include "events/record_opts.h"
+#include "run/event_options.h"
 #include "run/record_options.h"
 #include "run/session.h"
 
@@ -87,5 +88,6 @@ out:
 	free(c.o.runtime_roots);
 	free(c.o.cmdline);
 	free(c.o.toggles_ms);
+	event_options_fini(&c);
 	return rc;
 }

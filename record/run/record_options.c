@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
+#include "run/event_options.h"
 #include "run/record_perf_opts.h"
 #include "run/record_values.h"
 
@@ -34,10 +35,6 @@ static int verify(const struct record_cmdline *c)
 {
 	const struct record_opts *o = &c->o;
 
-	if (o->freq_given && c->period_given) {
-		pr_err("-F and -c exclude each other: sample by frequency or by count");
-		return -EINVAL;
-	}
 	if (o->start_off && !o->ntoggles && !o->control) {
 		pr_err("-D -1 waits for the command 'enable': add --control fd:N or --control fifo:PATH");
 		return -EINVAL;
@@ -122,14 +119,14 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"repeated." },
 
 		OPT_GROUP("Event"),
-		{ "event", 'e', "EVENT[:u|:k]",
-		  "sample by this event (default: cycles, or else cpu-clock)", OPT_CALL, o,
-		  record_take_event, .value = OPT_VALUE_EVENT,
+		{ "event", 'e', "EVENT,...",
+		  "sample by these events (default: cycles, or else cpu-clock)", OPT_CALL, c,
+		  event_options_event, .value = OPT_VALUE_EVENT,
 		  .more =
-			":u samples user space only, :k the kernel only. Without a hardware "
-			"counter for cycles, nsprof samples by cpu-clock and says so." },
+			"See EVENTS. Without a hardware counter for cycles, nsprof samples by cpu-clock "
+			"and says so." },
 		{ "freq", 'F', "HZ|max", "take HZ samples per second on each CPU (default: 99)",
-		  OPT_CALL, c, record_take_freq, .value = "max",
+		  OPT_CALL, c, event_options_freq, .value = "max",
 		  .more =
 			"A frequency above kernel.perf_event_max_sample_rate is lowered to it, "
 			"with a warning. The kernel lowers this limit itself when interrupts of "
@@ -137,7 +134,14 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"afterwards, and a container that is picked up, is then sampled at the "
 			"lower frequency, with a warning. Its samples count by their period." },
 		{ "count", 'c', "N", "take one sample every N events instead", OPT_CALL, c,
-		  record_take_period, .more = "For clocks, N is nanoseconds, at least 10,000." },
+		  event_options_period, .more = "For clocks, N is nanoseconds, at least 10,000." },
+		{ "filter", 0, "FILTER", "sample only events of the tracepoint before it that match",
+		  OPT_CALL, c, event_options_filter,
+		  .more =
+			"The kernel's syntax: FIELD OP VALUE, joined by && and || and grouped by "
+			"parentheses. OP is == != < <= > >= & for numbers, and == != ~ for text, where ~ "
+			"takes a shell pattern. The filter counts for all tracepoints of the -e before it. "
+			"Several are joined by &&. `nsprof list -v` shows the fields." },
 		{ "strict-freq", 0, NULL, "fail if the kernel does not allow the frequency",
 		  OPT_FLAG, &o->strict_freq, .more = NULL },
 		{ "all-user", 0, NULL, "sample only code in user space", OPT_FLAG, &o->all_user,
@@ -257,5 +261,7 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 	};
 	int err = opt_parse(&spec, argc, argv, first);
 
+	if (!err)
+		err = event_options_finish(c);
 	return err ? err : verify(c);
 }

@@ -8,7 +8,10 @@
 
 struct record_cmdline {
 	struct record_opts o;
-	bool period_given, timestamp_name, quiet, build_info;
+	bool timestamp_name, quiet, build_info;
+	struct event_rate rate;	/* the last -F or -c */
+	bool rate_pending;	/* no -e came since then */
+	bool rates_clash;	/* -F and -c without an -e between them */
 	int verbose;
 };
 

@@ -67,7 +67,6 @@ const struct opt perf_opts[] = {
 	REFUSED("uid", 'u', "USER", "name the processes: -p $(pgrep -d, -u USER)"),
 	REFUSED("latency", 0, NULL, "how many threads run at a time is not recorded; nsprof report --format html shows each thread over time"),
 	REFUSED("setup-filter", 0, "ACTION", "samples are not filtered by BPF; nsprof report --filter KEY=VALUE chooses among them"),
-	REFUSED("filter", 0, "FILTER", "it is for tracepoints, which are not recorded"),
 	REFUSED("no-samples", 'n', NULL, "a recording is made of samples; perf stat counts without"),
 	REFUSED("off-cpu", 0, NULL, "time spent waiting is not recorded; -e context-switches shows where it begins"),
 	REFUSED("off-cpu-thresh", 0, "MS", "time spent waiting is not recorded"),

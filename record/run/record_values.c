@@ -11,7 +11,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/opt.h"
-#include "run/record_options.h"
+#include "events/record_opts.h"
 
 #define RING_BYTES_MAX (1ull << 30)
 #define DECIMAL "0123456789."
@@ -20,8 +20,7 @@
 #define SWITCH_MIN 0.1		/* seconds: two ticks of the drain loop */
 #define OVERWRITE_NS 30000000000ull
 
-/* Parses all of @text as a number from @min to @max. */
-static int whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
+int record_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
 {
 	char *end;
 
@@ -30,29 +29,6 @@ static int whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *
 	if (text[0] < '0' || text[0] > '9' || *end || errno || *v < min || *v > max)
 		return -EINVAL;
 	return 0;
-}
-
-int record_take_freq(void *dst, const char *arg)
-{
-	struct record_cmdline *c = dst;
-
-	c->o.freq_given = true;
-	c->o.freq_max = !strcmp(arg, "max");
-	if (c->o.freq_max || !whole_number(arg, 1, UINT32_MAX, &c->o.freq))
-		return 0;
-	pr_err("invalid frequency '%s'; -F takes a number of samples per second, or 'max'", arg);
-	return -EINVAL;
-}
-
-int record_take_period(void *dst, const char *arg)
-{
-	struct record_cmdline *c = dst;
-
-	c->period_given = true;
-	if (!whole_number(arg, 1, INT64_MAX, &c->o.period))
-		return 0;
-	pr_err("invalid period '%s'; -c takes a number of events, at least 1", arg);
-	return -EINVAL;
 }
 
 int record_take_callgraph(void *dst, const char *arg)
@@ -77,7 +53,7 @@ int record_take_callgraph(void *dst, const char *arg)
 		pr_err("unknown call graph '%s'; --call-graph takes dwarf[,SIZE], fp or none", arg);
 		return -EINVAL;
 	}
-	if (arg[5] && whole_number(arg + 6, 1, DUMP_SIZE_MAX, &size)) {
+	if (arg[5] && record_number(arg + 6, 1, DUMP_SIZE_MAX, &size)) {
 		pr_err("invalid stack copy size '%s'; --call-graph dwarf,SIZE takes 8 to %d bytes", arg + 6, DUMP_SIZE_MAX);
 		return -EINVAL;
 	}
@@ -115,19 +91,6 @@ int record_take_stacks(void *dst, const char *arg)
 		return 0;
 	pr_err("invalid value '%s' for --stacks; it takes masked or full", arg);
 	return -EINVAL;
-}
-
-/* perf would record all of them; nsprof records one. */
-int record_take_event(void *dst, const char *arg)
-{
-	struct record_opts *o = dst;
-
-	if (o->event) {
-		pr_err("one event at a time: both -e %s and -e %s are given", o->event, arg);
-		return -EINVAL;
-	}
-	o->event = arg;
-	return 0;
 }
 
 int record_take_list(void *dst, const char *arg)
@@ -251,7 +214,7 @@ int record_take_max_files(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
 
-	if (!whole_number(arg, 1, UINT32_MAX, &o->switch_max_files))
+	if (!record_number(arg, 1, UINT32_MAX, &o->switch_max_files))
 		return 0;
 	pr_err("invalid number of files '%s'; --switch-max-files takes 1 or more", arg);
 	return -EINVAL;
@@ -331,7 +294,7 @@ int record_take_delay(void *dst, const char *arg)
 	o->start_off = true;
 	if (!strcmp(arg, "-1"))
 		return 0;
-	if (!whole_number(arg, 0, DELAY_MAX, &ms)) {
+	if (!record_number(arg, 0, DELAY_MAX, &ms)) {
 		o->start_off = ms;
 		o->toggles_ms = xmemdup(&ms, sizeof(ms));
 		o->ntoggles = !!ms;
@@ -348,7 +311,7 @@ int record_take_realtime(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;
 
-	if (!whole_number(arg, 1, 99, &o->realtime))
+	if (!record_number(arg, 1, 99, &o->realtime))
 		return 0;
 	pr_err("invalid realtime priority '%s'; -r takes 1 to 99", arg);
 	return -EINVAL;

@@ -2,12 +2,12 @@
 #ifndef NSPROF_RECORD_VALUES_H
 #define NSPROF_RECORD_VALUES_H
 
-/*
- * 0, or -EINVAL after a message. For freq and period, @dst is a struct record_cmdline *; for list
- * and roots, a char **.
- */
-int record_take_freq(void *dst, const char *arg);
-int record_take_period(void *dst, const char *arg);
+#include <stdint.h>
+
+/* All of @text as a number from @min to @max. 0, or -EINVAL without a message. */
+int record_number(const char *text, uint64_t min, uint64_t max, uint64_t *v);
+
+/* 0, or -EINVAL after a message. For list and roots, @dst is a char **. */
 int record_take_list(void *dst, const char *arg);
 int record_take_roots(void *dst, const char *arg);
 /* @dst is a struct record_opts *. */
@@ -15,7 +15,6 @@ int record_take_callgraph(void *dst, const char *arg);
 int record_take_g(void *dst, const char *arg);
 int record_take_no_callgraph(void *dst, const char *arg);
 int record_take_stacks(void *dst, const char *arg);
-int record_take_event(void *dst, const char *arg);
 int record_take_mmap(void *dst, const char *arg);
 int record_take_switch_output(void *dst, const char *arg);
 int record_take_overwrite(void *dst, const char *arg);

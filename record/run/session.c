@@ -20,6 +20,7 @@
 #include "cli/opt.h"
 #include "containers/container_lookup.h"
 #include "events/event_attr.h"
+#include "events/filter_try.h"
 #include "events/open.h"
 #include "events/target.h"
 #include "host/clock.h"
@@ -61,7 +62,7 @@
 
 struct session {
 	const struct record_opts *o;
-	struct evsel sel;
+	struct evlist events;
 	struct target target;
 	struct output out;
 	struct child child;
@@ -109,22 +110,22 @@ static void block_signals(struct session *s)
 static int check(struct session *s)
 {
 	const struct record_opts *o = s->o;
-	int err = evsel_parse(&s->sel, o->event ? o->event : "cycles");
+	int err = evlist_parse(&s->events, o->specs, o->nspecs, o->freq, NULL);
 
 	if (err)
 		return err;
-	err = pidns_check_proc();
+	if (s->events.n > 1) {
+		pr_err("one event at a time: both %s and %s are given", s->events.v[0].name, s->events.v[1].name);
+		return -EINVAL;
+	}
+	err = filter_try(&s->events);
+	if (!err)
+		err = pidns_check_proc();
 	if (err)
 		return err;
-	if (o->all_user) {
-		s->sel.exclude_kernel = true;
-		s->sel.exclude_user = false;
-	}
-	if (o->all_kernel) {
-		s->sel.exclude_user = true;
-		s->sel.exclude_kernel = false;
-	}
-	err = events_check_freq(o);
+	evlist_narrow(&s->events, o->all_user, o->all_kernel);
+	for (size_t i = 0; i < s->events.n && !err; i++)
+		err = events_check_freq(o, &s->events.v[i]);
 	if (!err)
 		err = control_open(&s->control, o->control);
 	if (!err)
@@ -187,7 +188,7 @@ static int prepare(struct session *s)
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
-	err = events_open(&s->ev, o, &s->target, &s->sel, workload);
+	err = events_open(&s->ev, o, &s->target, &s->events.v[0], workload);
 	if (err)
 		return err;
 	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
@@ -633,6 +634,7 @@ static void session_fini(struct session *s)
 	rec_writer_free(s->w);
 	loop_close(&s->loop);
 	events_close(&s->ev);
+	evlist_fini(&s->events);
 	target_fini(&s->target);
 	output_fini(&s->out);
 	control_close(&s->control);

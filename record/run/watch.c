@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/numlist.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "host/clock.h"
@@ -150,7 +151,7 @@ static void check_cpus(struct watch *h, bool on, double since)
 	size_t n;
 
 	if (!read_online(h, text, sizeof(text)) || !strcmp(text, h->text) ||
-	    list_parse(text, true, CPU_MAX, &online, &n))
+	    numlist_parse(text, true, CPU_MAX, &online, &n))
 		return;
 	memcpy(h->text, text, sizeof(text));
 	for (size_t c = 0; c < t->nall; c++) {

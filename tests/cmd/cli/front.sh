@@ -1,7 +1,7 @@
 #!/bin/bash
 # The front command finds its programs, and prints an error if it cannot.
 # beside others
-PROGRAMS=(record symbolize script annotate report diff ps import export info doctor)
+PROGRAMS=(record symbolize script annotate report diff ps list import export info doctor)
 . "$(dirname "$0")/../../lib.sh"
 
 check "help" "$NSPROF" help

@@ -178,21 +178,18 @@ done <<'LIST'
 --aux-sample=1|CPU's own
 --kcore|code of the kernel
 -u root|perf's -u is not an option here: name the processes
---filter x|for tracepoints
 -n|perf's -n is not an option here: .* samples
 --off-cpu|time spent waiting
 --off-cpu-thresh 1|time spent waiting
 --switch-events|-e context-switches
 --switch-output-event x|takes a signal, a size or a time
--e sched:sched_switch|'sched:sched_switch' is a tracepoint
--e syscalls:sys_enter_*|is a tracepoint
--e r1a8|'r1a8' is a raw event
--e cpu/cycles/|'cpu/cycles/' is an event of one kind of PMU
--e mem:0x1000:rw|is a breakpoint
 -e {cycles,instructions}|one event at a time
 -e cycles,instructions|one event at a time
 -e cycles -e instructions|one event at a time
--e nosuchevent|unknown event 'nosuchevent'; known are
+--filter x|no event is given before it
+-e cpu-clock --filter x|names no tracepoint
+-e nosuchpmu/x/|there is no PMU 'nosuchpmu'
+-e nosuchevent|unknown event 'nosuchevent'
 -F 0|invalid frequency '0'
 -F 999999999 --strict-freq|999999999 Hz is above
 -F 99 -c 1000|-F and -c exclude each other

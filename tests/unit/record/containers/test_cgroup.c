@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "containers/cgroup.h"
-#include "events/evsel.h"
+#include "evlist/evsel.h"
 #include "events/refusal.h"
 #include "events/target.h"
 #include "in_range.h"

@@ -97,7 +97,9 @@ static void each_exec(void **state)
 	wait_started(&sh);
 	snprintf(pid, sizeof(pid), "%d", sh.pid);
 	opts.pids = pid;
-	assert_int_equal(evsel_parse(&sel, "cpu-clock:u"), 0);
+	evsel_init(&sel, "cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	sel.exclude_kernel = true;
+	sel.freq = 1;
 	assert_int_equal(target_resolve(&t, &opts), 0);
 	if (events_open(&ev, &opts, &t, &sel, false) || !ev.nsides) {
 		print_message("# no events of another process may be opened here\n");

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "base/numlist.h"
 #include "events/target.h"
 #include "mask/seen_addrs.h"
 #include "random.h"
@@ -19,7 +20,7 @@ static void expect(const char *text, bool ranges, const uint32_t *want, size_t n
 	uint32_t *v;
 	size_t got;
 
-	assert_int_equal(list_parse(text, ranges, 1000, &v, &got), 0);
+	assert_int_equal(numlist_parse(text, ranges, 1000, &v, &got), 0);
 	assert_int_equal(got, n);
 	assert_memory_equal(v, want, n * sizeof(*v));
 	free(v);
@@ -47,7 +48,7 @@ static void bad_lists(void **state)
 		uint32_t *v = (uint32_t *)1;
 		size_t n = 9;
 
-		assert_int_equal(list_parse(bad[i], true, 1000, &v, &n), -EINVAL);
+		assert_int_equal(numlist_parse(bad[i], true, 1000, &v, &n), -EINVAL);
 		assert_null(v);
 		assert_int_equal(n, 0);
 	}
@@ -55,7 +56,7 @@ static void bad_lists(void **state)
 	uint32_t *v;
 	size_t n;
 
-	assert_int_equal(list_parse("1-2", false, 1000, &v, &n), -EINVAL);
+	assert_int_equal(numlist_parse("1-2", false, 1000, &v, &n), -EINVAL);
 }
 
 static bool saw(struct seen_addrs *s, uint32_t pid, uint64_t addr)

@@ -1,0 +1,128 @@
+#!/bin/bash
+# Events by all of perf's syntaxes, tracepoints and filters are taken or refused as the kernel and
+# perf take or refuse them; nsprof list shows what perf list shows.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_cmd jq
+cd "$T" || exit 2
+
+dry() {
+	"$NSPROF" record -q --dry-run -o "$T/out" "$@"
+}
+takes() { # WHAT OPTION...
+	check "$1" dry "${@:2}" -- true
+}
+refuses() { # WHAT STATUS PATTERN OPTION...
+	check_rc "$1" "$2" dry "${@:4}" -- true
+	like "$1: said" "$(<"$T/check.err")" "$3"
+}
+
+# ---- syntax ----
+takes "a term: period" -e cpu-clock/period=1000000/u
+takes "a term: freq" -e cpu-clock/freq=49/
+takes "type and number" -e 1:0
+while IFS='|' read -r event what; do
+	refuses "-e '$event'" 129 "$what" -e "$event"
+done <<'LIST'
+nosuch|unknown event 'nosuch'
+page-fault|Did you mean 'page-faults'\?
+cpu-clok:u|unknown event 'cpu-clok'\. Did you mean 'cpu-clock'\?
+nosuchpmu/x=1/|there is no PMU 'nosuchpmu'.* This machine has .*software
+software/x=1/|PMU 'software' has no event or term 'x'
+cpu-clock/nosuch=1/|unknown term 'nosuch' in event 'cpu-clock/nosuch=1/'
+cpu-clock/period=0/|invalid period in event
+cpu-clock/period=1|the second slash is missing
+cpu-clock:z|unknown modifier 'z'
+cpu-clock:G|modifier 'G' .* guests
+{cpu-clock,cs|the brace '\{' is not closed
+cpu-clock}|there is a brace '}' without '\{'
+{}|an event is missing
+|it is empty; name an event
+cpu-clock,|an event is missing
+mem:0x1000/3:w|the length is 1, 2, 4 or 8 bytes
+LIST
+refuses "2,000 events" 129 "at most 1024" -e "$(seq -f 'r%.0f' -s, 1000 2999)"
+refuses "--filter without an event" 129 "no event is given before it" --filter 'x==1'
+refuses "--filter of an event that is no tracepoint" 129 "'-e cpu-clock' before it names no tracepoint" -e cpu-clock --filter 'x==1'
+
+# ---- list ----
+"$NSPROF" list >list || fail "list"
+like "software events" "$(<list)" '^  page-faults .*\(also: faults\)$'
+check_rc "a pattern that matches nothing" 1 "$NSPROF" list nosuchevent
+like "and says so" "$(<"$T/check.err")" "no event matches 'nosuchevent'"
+is "kinds and patterns" "$("$NSPROF" list --json SW 'PAGE-f*' | jq -r '[.events[].kind] | unique | join(",")')" software
+is "what the kernel does not have is not available" "$("$NSPROF" list --json hw | jq -r '[.events[].available] | any')" \
+	"$("$NSPROF" list hw | grep -q '^  cycles ' && echo true || echo false)"
+
+# ---- tracepoints ----
+if [ "$(id -u)" != 0 ]; then
+	skip "tracepoints" "needs root"
+	done_testing
+	exit
+fi
+tracing=$(awk '$3 == "tracefs" { print $2; exit }' /proc/mounts)
+if ! "$NSPROF" list --json | jq -e '[.events[] | select(.name == "sched:sched_switch")] | length == 1' >/dev/null; then
+	skip "tracepoints" "$("$NSPROF" list --json | jq -r '.absent.tracepoint // "this kernel has no sched:sched_switch"')"
+	done_testing
+	exit
+fi
+"$NSPROF" list tracepoint | awk '/^  [^ ]*:/ { print $1 }' | sort >ours
+if [ -n "$tracing" ]; then
+	(cd "$tracing/events" && printf '%s\n' */*/id) | sed 's,/id$,,; s,/,:,' | sort >kernel
+	is "list has all tracepoints of tracefs" "$(comm -3 ours kernel)" ""
+else
+	skip "list has all tracepoints of tracefs" "tracefs is not mounted"
+fi
+if command -v perf >/dev/null; then
+	perf list --raw-dump tracepoint 2>/dev/null | tr ' ' '\n' | grep : | sort -u >perfs
+	is "and all of perf list" "$(comm -13 ours perfs)" ""
+else
+	skip "and all of perf list" "needs the command perf"
+fi
+like "-v shows fields" "$("$NSPROF" list -v sched:sched_switch)" '^      char\[16\] prev_comm$'
+
+takes "a tracepoint" -e sched:sched_switch
+takes "a pattern of one" -e 'sched:sched_swit??'
+takes "terms and modifiers" -e sched:sched_switch/period=10/k
+refuses "a misspelt tracepoint" 129 "Did you mean 'sched:sched_switch'\?" -e sched:sched_swich
+refuses "a misspelt group" 129 "there is no group 'shed'\. Did you mean 'sched'\?" -e shed:sched_switch
+refuses "a group that was left out" 129 "Did you mean 'sched:sched_switch'\?" -e sched_switch
+refuses "a pattern without a match" 129 "no tracepoint matches 'sched:nosuch\*'" -e 'sched:nosuch*'
+
+# Our own check refuses nothing that the kernel takes, and names what is wrong. What it does not
+# know is asked of the kernel, as it is for what is right.
+while read -r filter; do
+	takes "--filter '$filter'" -e sched:sched_switch --filter "$filter"
+done <<'LIST'
+prev_state==2 && prev_comm!="x"
+(prev_state==2 || prev_state==1) && common_pid!=0
+!(prev_state == 0x10)
+prev_comm ~ "ba*" && cpu == 1
+prev_state & 3
+LIST
+while IFS='|' read -r filter what; do
+	refuses "--filter '$filter'" 129 "$what" -e sched:sched_switch --filter "$filter"
+	! have_perf || is "perf refuses it, too: '$filter'" \
+		"$(perf record -q -o "$T/perf" -e sched:sched_switch --filter "$filter" -- true >/dev/null 2>&1 && echo taken)" ""
+done <<'LIST'
+prev_stat==2|there is no field 'prev_stat'\. Did you mean 'prev_state'\? The fields are prev_comm, prev_pid
+prev_state==|a number or text in quotes is missing
+prev_state=2|a comparison .* is expected before '=2'
+(prev_state==2|'\)', '&&' or '\|\|' is missing
+prev_comm=="x|the quote " is not closed
+prev_comm==1|is text: write prev_comm=="1"
+prev_state=="x"|is a number, and is compared with text
+prev_state ~ 3|the kernel refuses --filter 'prev_state ~ 3' of event 'sched:sched_switch': Invalid argument
+LIST
+takes "two filters are joined" -e sched:sched_switch --filter 'prev_state==2' --filter 'prev_pid>0'
+refuses "and both are checked" 129 "there is no field 'pid'" -e sched:sched_switch --filter 'prev_state==2' --filter 'pid>0'
+
+# The kernel filters: of three signals, two are signal 0.
+if "$NSPROF" list syscalls:sys_enter_kill >/dev/null 2>&1; then
+	"$NSPROF" record -q -e syscalls:sys_enter_kill --filter 'sig==0' --call-graph none -o tp -- \
+		sh -c 'kill -0 $$; kill -CONT $$; kill -0 $$'
+	is "only what matches is sampled" "$("$NSPROF" info --json tp | jq .samples)" 2
+else
+	skip "only what matches is sampled" "this kernel has no tracepoints of system calls"
+fi
+done_testing
