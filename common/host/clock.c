@@ -129,3 +129,12 @@ int64_t clock_starts_ns(void)
 	pthread_once(&once, read_own);
 	return now_ns(CLOCK_BOOTTIME) - start_shift;
 }
+
+int64_t clock_file_late_ns(void)
+{
+	struct timespec ts;
+
+	if (clock_getres(CLOCK_REALTIME_COARSE, &ts))
+		return 10000000;	/* 100 ticks per second, the fewest */
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}

@@ -25,5 +25,10 @@ int64_t clock_mono_shift(int procfd);
  */
 int64_t clock_starts_ns(void);
 int64_t clock_ticks_ns(uint64_t ticks);
+/*
+ * How much older than the write a file's mtime may be, in ns: file systems take the time of the
+ * last tick. Since 6.13 they do so for files that nobody looked at since the write before.
+ */
+int64_t clock_file_late_ns(void);
 
 #endif

@@ -9,6 +9,9 @@
 #include "base/util.h"
 #include "host/sandbox.h"
 
+/* TCGETS2, whose header <asm/termbits.h> collides with <termios.h>; struct termios2 has 44 bytes. */
+#define IOCTL_TCGETS2 _IOC(_IOC_READ, 'T', 0x2a, 44)
+
 #define ANY(nr) { nr, 0, 0, 0, 0 }
 /* The lower half of the register: an int or unsigned int. */
 #define IS(nr, arg, value) { nr, arg, 0xffffffff, value, 0 }
@@ -45,7 +48,9 @@ static const struct sandbox_call basic[] = {
 	/* not F_SETOWN, which sends signals to others */
 	IS(SYS_fcntl, 2, F_DUPFD), IS(SYS_fcntl, 2, F_DUPFD_CLOEXEC), IS(SYS_fcntl, 2, F_GETFD), IS(SYS_fcntl, 2, F_SETFD),
 	IS(SYS_fcntl, 2, F_GETFL), IS(SYS_fcntl, 2, F_SETFL),
-	IS(SYS_ioctl, 2, TCGETS), IS(SYS_ioctl, 2, TIOCGWINSZ), IS(SYS_ioctl, 2, FIONREAD),
+	/* isatty(3): the second one since glibc 2.42 */
+	IS(SYS_ioctl, 2, TCGETS), IS(SYS_ioctl, 2, IOCTL_TCGETS2),
+	IS(SYS_ioctl, 2, TIOCGWINSZ), IS(SYS_ioctl, 2, FIONREAD),
 	/* fstat(3) is this call with an empty path */
 	{ SYS_newfstatat, 4, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 }, { SYS_statx, 3, AT_EMPTY_PATH, AT_EMPTY_PATH, 0 },
 #ifdef __x86_64__

@@ -32,6 +32,7 @@ struct proc_facts {
 	struct rootpin *rootpin;	/* NULL if not available */
 	uint64_t begun;			/* ns of CLOCK_MONOTONIC, of its exec or fork; 0 = neither was seen */
 	uint64_t over_time;		/* of its ending exec or exit; 0 = not seen */
+	bool over_exec;			/* it was an exec: the process runs another program since */
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, of the latest look for it */
 	bool map_held;			/* looked for among the files that the process has open */

@@ -34,6 +34,7 @@
 struct facts {
 	uint32_t pid;
 	bool has_begun, has_over;
+	bool over_exec;			/* it runs another program since */
 	int64_t begun, over;		/* of its program and its end, if they are known */
 	int64_t last;			/* its latest sample */
 	int64_t host_begun, late;	/* of the recording, and how far the clock may be off */
@@ -61,7 +62,7 @@ static void gather(struct facts *k, const struct proc *p)
 	const uint64_t over = p->dead ? p->dead_time : p->over_time, begun = MAX(p->fork_time, p->exec_time);
 
 	*k = (struct facts){
-		.pid = p->pid, .has_begun = begun, .has_over = over, .begun = wall(pt, begun), .over = wall(pt, over),
+		.pid = p->pid, .has_begun = begun, .has_over = over, .over_exec = over && !p->dead, .begun = wall(pt, begun), .over = wall(pt, over),
 		.last = wall(pt, p->last_time), .host_begun = wall(pt, pt->jit.host_begun), .late = pt->jit.host_late,
 	};
 	for (uint32_t i = 0; i < p->maps->n; i++) {
@@ -136,6 +137,8 @@ static const char *refuse(const struct facts *k, const struct stat *st)
 		return "the process ended after the recording";
 	if (!k->has_begun && mtime < k->host_begun)
 		return "it is older than the recording";
+	if (k->over_exec && mtime > k->over - LATER_NS)
+		return "its process has run another program since";
 	if (mtime - LATER_NS > k->over)
 		return "it is younger than the process";
 	return NULL;
@@ -173,7 +176,7 @@ static int ask(const struct facts *k)
 	size_t it = 0;
 	int fd, err;
 
-	strbuf_addf(&sb, "%" PRIu32 " %d %d", k->pid, k->has_begun, k->has_over);
+	strbuf_addf(&sb, "%" PRIu32 " %d %d %d", k->pid, k->has_begun, k->has_over, k->over_exec);
 	strbuf_addf(&sb, " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64, k->begun, k->over, k->last, k->host_begun, k->late);
 	while (u64map_next(&k->alike, &it, &key, &val) && sb.len + NUMBER_LEN < PARSER_TEXT_MAX)
 		strbuf_addf(&sb, " %" PRIx64, key);
@@ -200,13 +203,14 @@ static bool take_alike(struct facts *k, const char *p)
 int hostmap_serve(const char *text, int *fd)
 {
 	struct facts k = { .pid = 0 };
-	int begun, over, len = 0, rootfd;
+	int begun, over, exec, len = 0, rootfd;
 
-	if (sscanf(text, "%" SCNu32 " %d %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "%n", &k.pid, &begun, &over,
-		   &k.begun, &k.over, &k.last, &k.host_begun, &k.late, &len) != 8 || !len)
+	if (sscanf(text, "%" SCNu32 " %d %d %d %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "%n", &k.pid, &begun, &over,
+		   &exec, &k.begun, &k.over, &k.last, &k.host_begun, &k.late, &len) != 9 || !len)
 		return -EINVAL;
 	k.has_begun = begun;
 	k.has_over = over;
+	k.over_exec = exec;
 	if (k.late < 0 || k.late > LATE_MAX)
 		return -EINVAL;
 	if (!take_alike(&k, text + len)) {

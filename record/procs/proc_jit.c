@@ -48,9 +48,10 @@ const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 		return "it is older than the program that runs now";
 	/*
 	 * Most clocks of file systems are late, and none is early: a younger file is the next
-	 * program's.
+	 * program's. After an exec, one that may be younger is, too. At an exit it is not: a JVM
+	 * writes its map then.
 	 */
-	if (f->over_time && mtime > proc_facts_wall(f->over_time))
+	if (f->over_time && mtime + (f->over_exec ? clock_file_late_ns() : 0) > proc_facts_wall(f->over_time))
 		return "it was written to when its process had ended, or ran another program";
 	return NULL;
 }

@@ -250,8 +250,10 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 
 	if (ev->exec) {
 		p->over_time = ev->time;
-		if (p->facts)
+		if (p->facts) {
 			p->facts->over_time = ev->time;
+			p->facts->over_exec = true;
+		}
 		begin_image(p);
 		p->over_time = 0;
 		p->exec_time = ev->time;

@@ -40,15 +40,9 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a map below another root" "needs root for chroot(2)"
 fi
-# The second program writes its map within a millisecond. Before 6.13 (multigrain times) a file may
-# look older than that.
+# The second program writes its map within a millisecond, and the file may look older than that.
 renamed='^after renamed_\[j\] before (\[jit\]|jitted)_\[j\] $'
-fine=$(uname -r | awk -F '[.-]' '{ print ($1 * 1000 + $2 >= 6013) }')
-if [ "$fine" = 1 ]; then
-	like "the maps of both programs, of one name" "$(jitted remap.folded)" "$renamed"
-else
-	skip "the maps of both programs, of one name" "times of files are coarse here"
-fi
+like "the maps of both programs, of one name" "$(jitted remap.folded)" "$renamed"
 
 # A /tmp that is mounted after the first samples below its root, with a map that is written at exit.
 if unshare -m -p --fork --mount-proc true 2>/dev/null; then
@@ -102,13 +96,9 @@ killed() {
 }
 killed exec
 like "alive: the map of the program before an exec" "$(jitted live.folded)" '^after \[jit\]_\[j\] before '
-if [ "$fine" = 1 ]; then
-	# The file now contains the second program's map, and the addresses are the same.
-	killed remap
-	like "alive: the maps of both programs" "$(jitted live.folded)" "$renamed"
-else
-	skip "alive: the maps of both programs" "times of files are coarse here"
-fi
+# The file now contains the second program's map, and the addresses are the same.
+killed remap
+like "alive: the maps of both programs" "$(jitted live.folded)" "$renamed"
 
 # ---- odd maps that no JIT should write: read by the recorder, and again while the process lives
 # ----

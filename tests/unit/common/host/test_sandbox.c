@@ -279,6 +279,7 @@ static void opener(void)
 	struct open_how how = { .flags = O_WRONLY };
 	char *const argv[] = { (char *)(uintptr_t) "true", NULL };
 	struct sandbox_state st;
+	char room[256];
 
 	opener_rights_prepare();
 	expect("zygote", !(sandbox_permitted() & ~(reads | SANDBOX_SYS_NICE)));
@@ -286,6 +287,9 @@ static void opener(void)
 	sandbox_state(&st);
 	expect("state", !(st.caps & ~reads) && st.no_new_privs && st.filter);
 	expect("read", open(owned, O_RDONLY) >= 0);
+	/* isatty(3) of glibc before 2.42, and since: TCGETS2 of <asm/termbits.h> */
+	expect("terminal", !syscall(SYS_ioctl, 0, TCGETS, room) || errno != EPERM);
+	expect("terminal of a later glibc", !syscall(SYS_ioctl, 0, 0x802c542aul, room) || errno != EPERM);
 	expect("nothing was refused", sandbox_refused() < 0);
 	fails("open to write", open(owned, O_WRONLY), EPERM);
 	expect("that was refused", sandbox_refused() == SYS_openat);

@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
+#include "host/clock.h"
 #include "procs/hostmap.h"
+#include "procs/proc.h"
 
 static char top[] = "/tmp/hostmap-XXXXXX", map[64], other[600];
 static pid_t pid;
@@ -23,7 +25,7 @@ static int serve(int *fd)
 {
 	char text[256];
 
-	snprintf(text, sizeof(text), "%d 0 1 0 %" PRId64 " 0 0 0 7f 12ab", (int)pid, INT64_MAX);
+	snprintf(text, sizeof(text), "%d 0 1 0 0 %" PRId64 " 0 0 0 7f 12ab", (int)pid, INT64_MAX);
 	*fd = -1;
 	return hostmap_serve(text, fd);
 }
@@ -63,10 +65,54 @@ static void test_link(void **state)
 	unlink(map);
 }
 
+/*
+ * The program after an exec writes to a map of the same name, and the file's time may be up to a
+ * tick older than that. At its end a process may still write to its own.
+ */
+static void test_exec(void **state)
+{
+	const uint64_t now = clock_mono_ns();
+	struct proc_facts f = { .over_time = now };
+	const int64_t over = proc_facts_wall(now), late = clock_file_late_ns();
+	const struct { int64_t age; bool exec, refused; } cases[] = {
+		{ late / 2, true, true }, { late / 2, false, false }, { 20 * late, true, false }, { -20 * late, false, true },
+	};
+
+	(void)state;
+	assert_in_range(late, 1, 20000000);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const int64_t at = over - cases[i].age;
+		const struct stat st = { .st_mtim = { at / 1000000000, at % 1000000000 } };
+
+		f.over_exec = cases[i].exec;
+		assert_int_equal(perfmap_refuse(&f, &st) != NULL, cases[i].refused);
+	}
+}
+
+/* The same of import, for a file that is a second older than the end. */
+static void test_exec_imported(void **state)
+{
+	char text[256];
+	struct stat st;
+	int fd;
+
+	(void)state;
+	write_to(map);
+	assert_int_equal(stat(map, &st), 0);
+	for (int exec = 0; exec < 2; exec++) {
+		snprintf(text, sizeof(text), "%d 0 1 %d 0 %" PRId64 " 0 0 0", (int)pid, exec,
+			 (int64_t)(st.st_mtim.tv_sec + 1) * 1000000000 + st.st_mtim.tv_nsec);
+		assert_int_equal(hostmap_serve(text, &fd), exec ? -EPERM : 0);
+		if (!exec)
+			close(fd);
+	}
+	unlink(map);
+}
+
 static void test_texts(void **state)
 {
-	static const char *const bad[] = { "", "1", "1 0 1 0 0 0 0", "1 0 1 0 0 0 0 -1", "1 0 1 0 0 0 0 9000000000000000000", "../x 0 1 0 0 0 0 0",
-		"1 0 1 0 0 0 0 0 x", "1 0 1 0 0 0 0 0 7f ", "1 0 1 0 0 0 0 0 7f,12" };
+	static const char *const bad[] = { "", "1", "1 0 1 0 0 0 0 0", "1 0 1 0 0 0 0 0 -1", "1 0 1 0 0 0 0 0 9000000000000000000", "../x 0 1 0 0 0 0 0 0",
+		"1 0 1 0 0 0 0 0 0 x", "1 0 1 0 0 0 0 0 0 7f ", "1 0 1 0 0 0 0 0 0 7f,12" };
 	int fd = -1;
 
 	(void)state;
@@ -99,7 +145,9 @@ static int teardown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_file), cmocka_unit_test(test_link), cmocka_unit_test(test_texts) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_file), cmocka_unit_test(test_link),
+					    cmocka_unit_test(test_exec), cmocka_unit_test(test_exec_imported),
+					    cmocka_unit_test(test_texts) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, setup, teardown);
