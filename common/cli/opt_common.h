@@ -17,9 +17,13 @@
 		"FILE as an argument means the same. With neither, nsprof reads standard "	\
 		"input if that is a pipe, and nsprof.data otherwise. FILE can also be a "	\
 		"perf.data." }
-#define OPT_COMMON_EVENT(to)									\
-	{ "event", 0, "NAME", "read this event of a perf.data that has several", OPT_STR, to,	\
-	  .more = "The default is the first event that has samples. See nsprof-import(1)." }
+#define OPT_COMMON_EVENT_FIRST "The default is the first event; a message names the others."
+#define OPT_COMMON_EVENT(to, and)								\
+	{ "event", 0, "NAME", "use this one of several events", OPT_STR, to,			\
+	  .more =										\
+		"NAME is the event's name, with or without its modifier, or the beginning or "	\
+		"end of one that only one event has: sched_switch for sched:sched_switch. "	\
+		and }
 #define OPT_COMMON_OUTPUT(to)									\
 	{ "output", 'o', "FILE", "write to this file instead of standard output", OPT_STR, to,	\
 	  .value = OPT_VALUE_FILE,								\

@@ -12,6 +12,7 @@ static const char *const by_names[] = {
 	[LEAD_PROCESS] = "process",
 	[LEAD_THREAD] = "thread",
 	[LEAD_CONTAINER] = "container",
+	[LEAD_EVENT] = "event",
 };
 
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out)
@@ -47,9 +48,17 @@ int lead_parse(const char *text, struct lead *out)
 			break;
 		text += len + 1;
 	}
-	if (!several && seen[LEAD_CONTAINER])
+	if (!several && (seen[LEAD_CONTAINER] || seen[LEAD_EVENT]))
 		out->by[out->n++] = LEAD_COMM;
 	return 0;
+}
+
+bool lead_has(const struct lead *lead, enum lead_by by)
+{
+	for (uint32_t i = 0; i < lead->n; i++)
+		if (lead->by[i] == by)
+			return true;
+	return false;
 }
 
 void lead_thread_text(enum lead_by by, const char *comm, uint32_t pid, uint32_t tid, bool merged, struct strbuf *out)

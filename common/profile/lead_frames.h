@@ -17,12 +17,16 @@
  */
 #define LEADING_RUNTIME_HELPER "[runtime_helper]"
 
+/* The frame of an event whose name is not known. */
+#define LEADING_NO_EVENT "[event]"
+
 enum lead_by {
 	LEAD_NONE,
 	LEAD_COMM,	/* "nginx" */
 	LEAD_PROCESS,	/* "nginx-4711" */
 	LEAD_THREAD,	/* "nginx-4711/4713" */
 	LEAD_CONTAINER,	/* "1f2e3d4c5b6a"; followed by "[runtime_helper]" where it applies */
+	LEAD_EVENT,	/* "cpu-clock" */
 	LEAD_KINDS,
 };
 
@@ -33,10 +37,12 @@ struct lead {
 };
 
 /*
- * Parse kinds separated by commas: "container,process". "container" alone means "container,comm";
- * LEAD_NONE adds no frame. Leaves merge_threads unchanged. 0 or -EINVAL.
+ * Parse kinds separated by commas: "container,process". "container" alone means "container,comm",
+ * and "event" alone "event,comm"; LEAD_NONE adds no frame. Leaves merge_threads unchanged. 0 or -EINVAL.
  */
 int lead_parse(const char *text, struct lead *out);
+/* Is @by among them? */
+bool lead_has(const struct lead *lead, enum lead_by by);
 /* Parse a single kind. 0 or -EINVAL. */
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
 /*

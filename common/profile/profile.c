@@ -48,6 +48,7 @@ void profile_free(struct profile *p)
 	free(p->threads);
 	free(p->counts);
 	free(p->meta);
+	free(p->events);
 	free(p);
 }
 
@@ -205,8 +206,29 @@ void profile_count(struct profile *p, const struct profile_count *c)
 	p->counts[p->ncounts++] = *c;
 }
 
+void profile_event(struct profile *p, const struct profile_event *ev)
+{
+	p->events = xrealloc(p->events, (p->nevents + 1) * sizeof(*p->events));
+	p->events[p->nevents++] = *ev;
+}
+
+void profile_same_events(struct profile *to, const struct profile *from)
+{
+	for (uint32_t i = 0; i < from->nevents; i++) {
+		struct profile_event ev = from->events[i];
+
+		ev.name = profile_string(to, profile_text(from, ev.name));
+		ev.modifier = profile_string(to, profile_text(from, ev.modifier));
+		ev.unit = profile_string(to, profile_text(from, ev.unit));
+		ev.samples = ev.period = 0;
+		profile_event(to, &ev);
+	}
+}
+
 static int compare_counts(const struct profile_count *x, const struct profile_count *y)
 {
+	if (x->event != y->event)
+		return x->event < y->event ? -1 : 1;
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
 	if (x->block != y->block)
@@ -214,11 +236,11 @@ static int compare_counts(const struct profile_count *x, const struct profile_co
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-enum count_key { COUNT_NODE, COUNT_BLOCK, COUNT_THREAD };
+enum count_key { COUNT_NODE, COUNT_BLOCK, COUNT_THREAD, COUNT_EVENT };
 
 static uint32_t count_key(const struct profile_count *c, enum count_key key)
 {
-	return key == COUNT_NODE ? c->node : key == COUNT_BLOCK ? c->block : c->thread;
+	return key == COUNT_NODE ? c->node : key == COUNT_BLOCK ? c->block : key == COUNT_THREAD ? c->thread : c->event;
 }
 
 /* Stable sort by one key, whose values are below @end. */
@@ -250,6 +272,8 @@ static void sort_counts(struct profile *p)
 		sort_by(p, COUNT_BLOCK, blocks);
 	if (p->nthreads > 1)
 		sort_by(p, COUNT_THREAD, p->nthreads);
+	if (p->nevents)
+		sort_by(p, COUNT_EVENT, p->nevents);
 }
 
 static void add_saturated(uint64_t *to, uint64_t n)
@@ -273,6 +297,10 @@ void profile_finish(struct profile *p)
 
 		add_saturated(&p->samples, c.samples);
 		add_saturated(&p->period, c.period);
+		if (p->nevents) {
+			add_saturated(&p->events[c.event].samples, c.samples);
+			add_saturated(&p->events[c.event].period, c.period);
+		}
 		if (p->block_ns)
 			p->nblocks = MAX(p->nblocks, c.block + 1);
 		if (n && !compare_counts(&p->counts[n - 1], &c)) {

@@ -17,6 +17,7 @@
 
 struct intern;
 struct profile_index;
+struct strbuf;
 
 enum profile_kind {		/* letter in the text */
 	PROFILE_USER,		/* u */
@@ -62,13 +63,28 @@ struct profile_thread {
 
 #define PROFILE_TID_MERGED (-2)
 
-/* Samples that end at a node. Sorted by (thread, block, node), each combination at most once. */
+/* Samples that end at a node. Sorted by (event, thread, block, node), each combination at most once. */
 struct profile_count {
 	uint32_t thread;	/* 0: folded text */
 	uint32_t block;		/* block of time: begin_ns + block * block_ns */
 	uint32_t node;
+	uint32_t event;		/* in profile.events; 0 if there are none */
 	uint64_t samples;
 	uint64_t period;	/* sum of periods; ns of CPU time for clocks; 0: unknown */
+};
+
+/*
+ * One of several events. A profile of one event has none of these: its facts describe the event
+ * (profile_meta()). With several, the facts describe the first.
+ */
+struct profile_event {
+	uint32_t name, modifier;	/* strings: "cycles", "u" */
+	uint32_t unit;		/* of periods: "ns", or 0 for events */
+	uint64_t frequency;	/* Hz asked for; 0: none */
+	uint64_t fixed_period;	/* 0: by frequency */
+	bool by_period;		/* its periods vary: shown by period by default */
+	uint64_t truncated, incomplete;	/* as the facts of that name, for its samples */
+	uint64_t samples, period;	/* sums over counts, set by profile_finish(); they saturate */
 };
 
 struct profile_meta {
@@ -82,11 +98,13 @@ struct profile {
 	struct profile_thread *threads;	/* [0] unused, "unknown" */
 	struct profile_count *counts;
 	struct profile_meta *meta;
+	struct profile_event *events;	/* NULL: one event, or unknown */
 	uint32_t nframes, nnodes, nthreads, nmeta;
+	uint32_t nevents;		/* 0: one event, or unknown */
 	size_t ncounts;
 	uint64_t block_ns;		/* width of a block of time; 0: times are unknown */
 	uint32_t nblocks;		/* above each block of counts; at most PROFILE_BLOCKS_MAX */
-	uint64_t samples, period;	/* sums over counts; they saturate */
+	uint64_t samples, period;	/* sums over counts of all events; they saturate */
 	bool cut;			/* the text ended early; everything before that is here */
 	struct profile_index *index;	/* while it is built */
 };
@@ -132,7 +150,7 @@ void profile_free(struct profile *p);	/* accepts NULL */
 /*
  * Building a profile. Strings are copied; ids in arguments are of @p. profile_frame(),
  * profile_child() and profile_thread() return the same id for the same thing. Counts of the same
- * (thread, block, node) add up; sums saturate; empty counts are left out. Call profile_finish()
+ * (event, thread, block, node) add up; sums saturate; empty counts are left out. Call profile_finish()
  * once, before anything reads the profile, and build no more after it. It sorts the counts and sets
  * samples, period and nblocks (which it never makes smaller). Ids limit all sizes: beyond 2^32-2 of
  * one sort the program exits, as when memory runs out. One thread may add strings and frames while
@@ -160,6 +178,13 @@ struct profile_path {
 void profile_paths(struct profile *p, uint32_t *ids, const struct profile_path *paths, size_t n);
 uint32_t profile_thread(struct profile *p, const struct profile_thread *t);
 void profile_count(struct profile *p, const struct profile_count *c);
+/*
+ * Adds an event, numbered from 0. Call it for each of several events, before their counts; names are
+ * strings of @p. Its sums are set later.
+ */
+void profile_event(struct profile *p, const struct profile_event *ev);
+/* Adds the events of @from to @to, which has none. */
+void profile_same_events(struct profile *to, const struct profile *from);
 /* Adds a value, never replaces one. Allowed after profile_finish(), too. */
 void profile_set_meta(struct profile *p, const char *key, const char *value);
 void profile_unset_meta(struct profile *p, const char *key);	/* removes all values of the key */
@@ -174,6 +199,28 @@ const char *profile_text(const struct profile *p, uint32_t id);
  * Finished; own with profile_free().
  */
 struct profile *profile_sorted(const struct profile *p);
+
+/* ---- several events (profile_events.c) ---- */
+
+/*
+ * The event of @p that @name means (event_pick()), or the first one for NULL. 0 if it has no events
+ * and @name is NULL, or is that of its only event. -ENOENT after a message that calls it @shown.
+ */
+int profile_pick(const struct profile *p, const char *name, const char *shown);
+/* Says on stderr that only the event @at is shown (event_pick_tell()). */
+void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, const char *also);
+/*
+ * @p with only the event @at, as if it had been recorded alone: its facts are those of that event.
+ * Own with profile_free(); frees @p. Returns @p itself if it has no events.
+ */
+struct profile *profile_only(struct profile *p, uint32_t at);
+/*
+ * A view of the event @at: @p with only its counts and their sums, and without the array of events.
+ * Its facts are still those of the first event. Valid as long as @p; must not be freed.
+ */
+struct profile profile_view_event(const struct profile *p, uint32_t at);
+/* "cycles:u" of the event @at, or of the only one; nothing if it is not known. */
+void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out);
 
 /* ---- as text: nsprof.profile(5) ---- */
 

@@ -199,6 +199,7 @@ struct profile *profile_sorted(const struct profile *p)
 	s.next = xcalloc(p->nnodes, sizeof(*s.next));
 	for (uint32_t i = 0; i < p->nmeta; i++)
 		profile_set_meta(s.to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
+	profile_same_events(s.to, p);
 	threads = copy_threads(&s);
 	frames = copy_frames(&s, needed);
 	nodes = copy_nodes(&s, needed, frames);

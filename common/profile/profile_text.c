@@ -11,9 +11,12 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "bytes/crc32c.h"
+#include "event.h"
 #include "profile/profile.h"
 
-#define VERSION "1"
+/* A profile of one event is of the first version, which older programs read. */
+#define VERSION_ONE "1"
+#define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
 #define FIELDS_MAX 9	/* per line, including its letter */
 
@@ -64,6 +67,21 @@ static void end_line(struct writer *w)
 		flush(w);
 }
 
+static void write_events(struct writer *w)
+{
+	for (uint32_t i = 0; i < w->p->nevents; i++) {
+		const struct profile_event *ev = &w->p->events[i];
+
+		strbuf_addc(&w->out, 'V');
+		add_text(w, ev->name);
+		add_text(w, ev->modifier);
+		add_text(w, ev->unit);
+		strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64, ev->frequency, ev->fixed_period,
+			    ev->by_period ? "period" : "samples", ev->truncated, ev->incomplete);
+		end_line(w);
+	}
+}
+
 static void write_names(struct writer *w)
 {
 	const struct profile *p = w->p;
@@ -96,7 +114,7 @@ int profile_write(FILE *to, const struct profile *p)
 {
 	struct writer w = { .to = to, .p = p };
 
-	strbuf_adds(&w.out, PROFILE_MAGIC VERSION);
+	strbuf_adds(&w.out, p->nevents ? PROFILE_MAGIC VERSION_SEVERAL : PROFILE_MAGIC VERSION_ONE);
 	end_line(&w);
 	for (uint32_t i = 0; i < p->nmeta; i++) {
 		strbuf_addc(&w.out, 'M');
@@ -106,6 +124,7 @@ int profile_write(FILE *to, const struct profile *p)
 	}
 	strbuf_addf(&w.out, "B\t%" PRIu64 "\t%" PRIu32, p->block_ns, p->nblocks);
 	end_line(&w);
+	write_events(&w);
 	write_names(&w);
 	for (uint32_t i = 1; i < p->nnodes; i++) {
 		strbuf_addf(&w.out, "N\t%" PRIu32 "\t%" PRIu32, p->nodes[i].parent, p->nodes[i].frame);
@@ -116,6 +135,8 @@ int profile_write(FILE *to, const struct profile *p)
 
 		strbuf_addf(&w.out, "C\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64, c->thread,
 			    c->node, c->block, c->samples, c->period);
+		if (p->nevents)
+			strbuf_addf(&w.out, "\t%" PRIu32, c->event);
 		end_line(&w);
 	}
 	flush(&w);
@@ -134,6 +155,7 @@ struct reader {
 	char *f[FIELDS_MAX];	/* fields of the current line; [0] is its letter */
 	size_t n;
 	struct strbuf repaired;
+	bool several;		/* the version with events */
 	bool blocks, ended;	/* lines B, E were seen */
 	uint32_t crc;		/* of all lines so far except E, with line ends */
 	bool altered;		/* crc differs from the one in line E */
@@ -299,13 +321,31 @@ static bool read_node(struct reader *r)
 	       profile_child(r->p, parent, frame) == n;
 }
 
+static bool read_event(struct reader *r)
+{
+	struct profile_event ev = { 0 };
+
+	if (!r->several || r->n != 9 || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
+	    !number(r->f[5], UINT64_MAX, &ev.fixed_period) || !number(r->f[7], UINT64_MAX, &ev.truncated) ||
+	    !number(r->f[8], UINT64_MAX, &ev.incomplete))
+		return false;
+	ev.by_period = !strcmp(r->f[6], "period");
+	if (!ev.by_period && strcmp(r->f[6], "samples"))
+		return false;
+	ev.name = string(r, r->f[1]);
+	ev.modifier = string(r, r->f[2]);
+	ev.unit = string(r, r->f[3]);
+	profile_event(r->p, &ev);
+	return true;
+}
+
 static bool read_count(struct reader *r)
 {
 	const struct profile *p = r->p;
-	struct profile_count c;
+	struct profile_count c = { 0 };
 
 	/* Without times there is one block, which has number 0. */
-	if (r->n != 6 || !id_below(r->f[1], p->nthreads, &c.thread) || !id_below(r->f[2], p->nnodes, &c.node) ||
+	if (r->n != (r->several ? 7 : 6) || (r->several && !id_below(r->f[6], p->nevents, &c.event)) || !id_below(r->f[1], p->nthreads, &c.thread) || !id_below(r->f[2], p->nnodes, &c.node) ||
 	    !id_below(r->f[3], p->block_ns ? p->nblocks : 1, &c.block) || !number(r->f[4], UINT64_MAX, &c.samples) ||
 	    !number(r->f[5], UINT64_MAX, &c.period))
 		return false;
@@ -345,6 +385,8 @@ static bool read_line(struct reader *r, char *line, size_t len)
 		return read_meta(r);
 	case 'B':
 		return read_blocks(r);
+	case 'V':
+		return read_event(r);
 	case 'T':
 		return read_thread(r);
 	case 'F':
@@ -368,9 +410,10 @@ static int read_header(struct reader *r, const char *name)
 	if (lines_next(&r->lines, &line, &len) && line && !strncmp(line, PROFILE_MAGIC, PROFILE_MAGIC_LEN) &&
 	    r->lines.ended) {
 		add_to_crc(r, line, len);
-		if (!strcmp(line + PROFILE_MAGIC_LEN, VERSION))
+		r->several = !strcmp(line + PROFILE_MAGIC_LEN, VERSION_SEVERAL);
+		if (r->several || !strcmp(line + PROFILE_MAGIC_LEN, VERSION_ONE))
 			return 0;
-		pr_err("'%s' is a profile of another version; this program reads version " VERSION, name);
+		pr_err("'%s' is a profile of another version; this program reads versions " VERSION_ONE " and " VERSION_SEVERAL, name);
 		return -EINVAL;
 	}
 	if (r->lines.err)

@@ -159,23 +159,14 @@ static void free_decoder(struct rec_reader *r)
 	r->src.samples = NULL;
 }
 
-/* Is it the recording's event? @event is its name, with or without the modifier. */
-static bool has_event(const struct rec_reader *r, const char *event)
-{
-	const char *own = rec_reader_info(r, "event"), *modifier = rec_reader_info(r, "event_modifier");
-	const size_t len = own ? strlen(own) : 0;
-
-	if (!own || strncmp(event, own, len) != 0)
-		return false;
-	return !event[len] || (event[len] == ':' && modifier && !strcmp(event + len + 1, modifier));
-}
-
 struct rec_reader *rec_reader_open(const char *path)
 {
-	return rec_reader_open_event(path, NULL);
+	const char *event = NULL;
+
+	return rec_reader_open_event(path, &event);
 }
 
-struct rec_reader *rec_reader_open_event(const char *path, const char *event)
+struct rec_reader *rec_reader_open_event(const char *path, const char **event)
 {
 	struct rec_reader *r = xcalloc(1, sizeof(*r));
 	struct rec_block_header h;
@@ -186,7 +177,7 @@ struct rec_reader *rec_reader_open_event(const char *path, const char *event)
 	int err;
 
 	r->name = strcmp(path, "-") ? xasprintf("'%s'", path) : xstrdup("standard input");
-	r->fd = rec_input_open(path, r->name, &event, &size);
+	r->fd = rec_input_open(path, r->name, event, &size);
 	if (r->fd < 0 || check_header(r, size, &fh))
 		goto fail;
 	r->start = fh.start_mono_ns;
@@ -207,10 +198,6 @@ struct rec_reader *rec_reader_open_event(const char *path, const char *event)
 	}
 	if (err) {
 		read_error(r, err);
-		goto fail;
-	}
-	if (event && !has_event(r, event)) {
-		pr_err("%s has no event '%s'; it has '%s'", r->name, event, find_setting(r, "event") ? rec_reader_info(r, "event") : "");
 		goto fail;
 	}
 	r->source_cut = find_setting(r, "imported_cut");

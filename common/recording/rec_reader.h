@@ -28,10 +28,11 @@ struct rec_damage {
  */
 struct rec_reader *rec_reader_open(const char *path);
 /*
- * The same, for one event by its name: it selects from a perf.data with several. NULL: the first
- * with samples.
+ * The same, with an event that the user named, or NULL in *@event: a perf.data is imported with only
+ * this event. Then *@event becomes NULL; otherwise the caller finds it in the recording
+ * (rec_events.h).
  */
-struct rec_reader *rec_reader_open_event(const char *path, const char *event);
+struct rec_reader *rec_reader_open_event(const char *path, const char **event);
 /* The default input, as in perf: standard input ("-") if that is a pipe, else "nsprof.data". */
 const char *rec_reader_default(void);
 /*

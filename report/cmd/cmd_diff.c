@@ -17,6 +17,7 @@
 #include "cmd/diff_options.h"
 #include "diff/diff.h"
 #include "diff/diff_comparable.h"
+#include "diff/diff_events.h"
 #include "diff/diff_gate.h"
 #include "diff/diff_inlines.h"
 #include "diff/diff_page.h"
@@ -147,6 +148,8 @@ static int load_inputs(struct diff_cmd *c)
 		c->damaged = c->damaged || info.damaged || info.interrupted;
 		folded[i] = info.folded;
 	}
+	if (!err)
+		diff_events(c->profiles, c->in, c->nin);
 	for (size_t i = 0; i < c->nin && !err; i++)
 		if (folded[i])
 			c->profiles[i] = folded_comms(c->profiles[i], c->profiles, c->nin);

@@ -120,13 +120,18 @@ static void write_chains(const struct report_in *in, FILE *to)
 static void write_stats(const struct report_in *in, FILE *to)
 {
 	const struct profile *p = in->profile;
-	const char *event = profile_meta(p, "event"), *modifier = profile_meta(p, "event_modifier");
 	const char *lost = profile_meta(p, "lost");
+	struct strbuf name = STRBUF_INIT;
 
 	fprintf(to, "\nAggregated stats:\n%16s events: %10" PRIu64 "\n%16s events: %10s\n", "SAMPLE", p->samples, "LOST",
 		lost ? lost : "0");
-	fprintf(to, "%s%s%s stats:\n%16s events: %10" PRIu64 "\n", event ? event : "all", modifier ? ":" : "", modifier ? modifier : "",
-		"SAMPLE", p->samples);
+	for (uint32_t i = 0; i < MAX(p->nevents, 1u); i++) {
+		strbuf_reset(&name);
+		profile_event_text(p, i, &name);
+		fprintf(to, "%s stats:\n%16s events: %10" PRIu64 "\n", name.len ? name.s : "all", "SAMPLE",
+			p->nevents ? p->events[i].samples : p->samples);
+	}
+	strbuf_fini(&name);
 }
 
 static void write_flat(const struct report_in *in, FILE *to)
@@ -262,6 +267,33 @@ static int report_write(struct report_in *in, struct outfile *out)
 	return err;
 }
 
+/* Does the output tell events apart? */
+static bool shows_events(const struct report_opts *o)
+{
+	const bool pictured = o->tree || o->kind == REPORT_FORMAT_SVG;
+
+	if (pictured)
+		return lead_has(&o->lead, LEAD_EVENT);
+	return !o->focus && !o->folded;
+}
+
+/* Returns @p, or the part of it that is shown. Sets what each of several events is weighed by. */
+static struct profile *choose_events(struct report_opts *o, struct profile *p)
+{
+	const bool pictured = o->tree || o->kind == REPORT_FORMAT_SVG;
+
+	if (p->nevents && !shows_events(o)) {
+		profile_pick_tell(p, 0, load_shown(o->load.path), pictured ? "; --by event shows all" : "");
+		p = profile_only(p, 0);
+	}
+	for (uint32_t i = 0; i < p->nevents; i++) {
+		if (o->weight != REPORT_WEIGHT_BEST)
+			p->events[i].by_period = o->weight == REPORT_WEIGHT_PERIOD;
+		o->table.mixed |= p->events[i].by_period;
+	}
+	return p;
+}
+
 static int report(struct report_opts *o)
 {
 	struct report_in in = { .opts = o };
@@ -283,7 +315,10 @@ static int report(struct report_opts *o)
 	}
 	if (!o->sort)
 		sortkeys_parse(info.folded ? "symbol" : "comm,dso,symbol", &o->table.sort);
+	profile = choose_events(o, profile);
 	o->period = o->weight == REPORT_WEIGHT_PERIOD || (o->weight == REPORT_WEIGHT_BEST && profile_by_period(profile));
+	/* Each of several events has its own unit. */
+	o->period = o->period && !profile->nevents;
 	o->table.period = o->period;
 	in.profile = profile;
 	in.header = (struct header){

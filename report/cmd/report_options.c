@@ -302,8 +302,12 @@ static int check_opts(struct report_opts *o)
 		return -EINVAL;
 	}
 	if (lead_parse(o->by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container or none, each at most once, separated by "
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event or none, each at most once, separated by "
 		       "commas", o->by);
+		return -EINVAL;
+	}
+	if (o->kind == REPORT_FORMAT_HTML && lead_has(&o->lead, LEAD_EVENT)) {
+		pr_err("--by event does not work with --format html: the page has a list of events");
 		return -EINVAL;
 	}
 	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
@@ -329,7 +333,10 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"A recording, a saved profile, folded stacks or a perf.data. FILE as an "
 			"argument means the same. With neither, nsprof reads standard input if "
 			"that is a pipe, and nsprof.data otherwise." },
-		OPT_COMMON_EVENT(&o->load.event),
+		OPT_COMMON_EVENT(&o->load.event,
+			"Without the option, the table has columns for each event, and the page a list "
+			"to choose from. The call tree, --focus, -g folded and the SVG show the first "
+			"event, and a message names the others."),
 
 		OPT_GROUP("Output"),
 		{ "format", 0, "FORMAT", "write text (default), csv, json, html or svg", OPT_STR,
@@ -415,10 +422,10 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"The default is 0.5 for the call tree and 0 for -g folded; the number in "
 			"the WORDS of -g limits its stacks." },
 		{ "by", 0, "LIST", "put these frames in front of stacks in tree and flame graph",
-		  OPT_STR, &o->by, .value = ",container|process|thread|comm|none",
+		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|none",
 		  .more =
-			"One or several of container, process, thread, comm (default) and none. "
-			"See nsprof-symbolize(1)." },
+			"One or several of container, process, thread, comm (default), event and "
+			"none. See nsprof-symbolize(1)." },
 		{ "stats", 0, NULL, "print only the number of samples, as perf does", OPT_FLAG,
 		  &o->stats, .more = NULL },
 		{ "header-only", 0, NULL, "print only the head of the table", OPT_FLAG,

@@ -26,7 +26,13 @@ static const char *const kind_names[PROFILE_KINDS] = { "user", "kernel", "jit", 
 
 void grid_column(struct grid *g, const char *title, const char *key, enum grid_kind kind)
 {
-	g->cols[g->ncols++] = (struct grid_column){ title, key, kind };
+	grid_column_of(g, title, key, kind, NULL, 0);
+}
+
+void grid_column_of(struct grid *g, const char *title, const char *key, enum grid_kind kind, const char *group, uint64_t whole)
+{
+	XGROW(g->cols, g->ncols, g->cols_cap);
+	g->cols[g->ncols++] = (struct grid_column){ title, key, kind, group, whole };
 }
 
 struct grid_cell *grid_row(struct grid *g)
@@ -43,6 +49,7 @@ struct grid_cell *grid_row(struct grid *g)
 
 void grid_fini(struct grid *g)
 {
+	free(g->cols);
 	free(g->cells);
 	*g = (struct grid){ 0 };
 }
@@ -50,6 +57,12 @@ void grid_fini(struct grid *g)
 static double percent(uint64_t n, uint64_t whole)
 {
 	return whole ? 100.0 * (double)n / (double)whole : 0;
+}
+
+/* What 100 % is in column @k. */
+static uint64_t whole_of(const struct grid *g, size_t k)
+{
+	return g->cols[k].whole ? g->cols[k].whole : g->whole;
 }
 
 void grid_percent(uint64_t n, uint64_t whole, bool color, FILE *to)
@@ -89,6 +102,29 @@ static void cell_text(const struct grid_column *col, const struct grid_cell *c, 
 	}
 }
 
+/* The columns from @k on that have its group; *@width: their width with the gaps between them. */
+static size_t group_end(const struct grid *g, size_t k, const size_t *widths, size_t *width)
+{
+	size_t end = k;
+
+	*width = 0;
+	for (; end < g->ncols && g->cols[end].group == g->cols[k].group; end++)
+		*width += widths[end] + (end > k ? 2 : 0);
+	return end;
+}
+
+/* Makes room for the headings of groups. */
+static void widen_groups(const struct grid *g, size_t *widths)
+{
+	for (size_t k = 0, end, width; k < g->ncols; k = end) {
+		size_t need = g->cols[k].group ? escape_width(g->cols[k].group) + (k ? 0 : 2) : 0;
+
+		end = group_end(g, k, widths, &width);
+		if (need > width)
+			widths[end - 1] += need - width;
+	}
+}
+
 static void find_widths(const struct grid *g, size_t *widths)
 {
 	struct strbuf sb = STRBUF_INIT;
@@ -101,6 +137,7 @@ static void find_widths(const struct grid *g, size_t *widths)
 			widths[k] = MAX(widths[k], MIN(sb.s ? escape_width(sb.s) : 0, (size_t)WIDTH_MAX));
 		}
 	}
+	widen_groups(g, widths);
 	strbuf_fini(&sb);
 }
 
@@ -120,8 +157,25 @@ static void put_text(const struct grid *g, size_t k, const char *text, size_t wi
 		fprintf(to, "%*s", pad, "");
 }
 
+/* The line of groups above the titles, if there are any. */
+static void text_groups(const struct grid *g, const size_t *widths, FILE *to)
+{
+	if (!g->ncols || !g->cols[0].group)
+		return;
+	for (size_t k = 0, end, width; k < g->ncols && g->cols[k].group; k = end) {
+		const size_t n = escape_width(g->cols[k].group) + (k ? 0 : 2);
+
+		end = group_end(g, k, widths, &width);
+		fprintf(to, "%s%s", k ? "  " : "# ", g->cols[k].group);
+		if (end < g->ncols && g->cols[end].group)
+			fprintf(to, "%*s", (int)(width - n), "");
+	}
+	fputs("\n", to);
+}
+
 static void text_head(const struct grid *g, const size_t *widths, FILE *to)
 {
+	text_groups(g, widths, to);
 	for (size_t k = 0; k < g->ncols; k++) {
 		if (!k)
 			fprintf(to, "# %*s", (int)widths[k] - 2, g->cols[k].title);
@@ -139,7 +193,7 @@ static void text_head(const struct grid *g, const size_t *widths, FILE *to)
 
 void grid_text(const struct grid *g, bool color, FILE *to)
 {
-	size_t widths[GRID_COLUMNS_MAX];
+	size_t *widths = xcalloc(g->ncols + 1, sizeof(*widths));
 	struct strbuf sb = STRBUF_INIT;
 
 	find_widths(g, widths);
@@ -150,7 +204,7 @@ void grid_text(const struct grid *g, bool color, FILE *to)
 
 			if (g->cols[k].kind == GRID_PERCENT) {
 				fprintf(to, "%s%*s", k ? "  " : "", (int)widths[k] - 9, "");
-				grid_percent(c->n, g->whole, color, to);
+				grid_percent(c->n, whole_of(g, k), color, to);
 				continue;
 			}
 			cell_text(&g->cols[k], c, &sb);
@@ -160,6 +214,7 @@ void grid_text(const struct grid *g, bool color, FILE *to)
 		if (g->after_row)
 			g->after_row(g->after_ctx, i, to);
 	}
+	free(widths);
 	strbuf_fini(&sb);
 }
 
@@ -168,7 +223,8 @@ void grid_separated(const struct grid *g, char sep, FILE *to)
 	struct strbuf sb = STRBUF_INIT;
 
 	for (size_t k = 0; k < g->ncols; k++)
-		fprintf(to, "%s%.1s%s", k ? "" : "# ", k ? &sep : "", g->cols[k].title);
+		fprintf(to, "%s%.1s%s%s%s", k ? "" : "# ", k ? &sep : "", g->cols[k].title, g->cols[k].group ? " " : "",
+			g->cols[k].group ? g->cols[k].group : "");
 	fputs("\n", to);
 	for (size_t i = 0; i < g->nrows; i++) {
 		for (size_t k = 0; k < g->ncols; k++) {
@@ -176,7 +232,7 @@ void grid_separated(const struct grid *g, char sep, FILE *to)
 
 			cell_text(&g->cols[k], c, &sb);
 			if (g->cols[k].kind == GRID_PERCENT)
-				strbuf_addf(&sb, "%.2f%%", percent(c->n, g->whole));
+				strbuf_addf(&sb, "%.2f%%", percent(c->n, whole_of(g, k)));
 			for (char *p = sb.s; p && *p; p++)
 				if (*p == sep)
 					*p = '.';
@@ -195,7 +251,7 @@ static void csv_row(const struct grid *g, const struct grid_cell *row, FILE *to)
 	for (size_t k = 0; k < g->ncols; k++) {
 		fputs(k ? "," : "", to);
 		if (g->cols[k].kind == GRID_PERCENT)
-			fprintf(to, "%.2f", percent(row[k].n, g->whole));
+			fprintf(to, "%.2f", percent(row[k].n, whole_of(g, k)));
 		else if (g->cols[k].kind == GRID_COUNT)
 			fprintf(to, "%" PRIu64, row[k].n);
 		else
@@ -217,8 +273,14 @@ void grid_csv_rows(const struct grid *g, const char *first, FILE *to)
 
 void grid_csv(const struct grid *g, FILE *to)
 {
-	for (size_t k = 0; k < g->ncols; k++)
-		fprintf(to, "%s%s%s", k ? "," : "", g->cols[k].key, g->cols[k].kind == GRID_SYMBOL ? ",kind" : "");
+	for (size_t k = 0; k < g->ncols; k++) {
+		fputs(k ? "," : "", to);
+		if (g->cols[k].group)
+			csv_text(g->cols[k].key, to);
+		else
+			fputs(g->cols[k].key, to);
+		fputs(g->cols[k].kind == GRID_SYMBOL ? ",kind" : "", to);
+	}
 	fputs("\n", to);
 	for (size_t i = 0; i < g->nrows; i++)
 		csv_row(g, g->cells + i * g->ncols, to);
@@ -233,7 +295,7 @@ void grid_json(const struct grid *g, struct json *j, const char *key)
 			const struct grid_cell *c = &g->cells[i * g->ncols + k];
 
 			if (g->cols[k].kind == GRID_PERCENT)
-				json_double(j, g->cols[k].key, percent(c->n, g->whole));
+				json_double(j, g->cols[k].key, percent(c->n, whole_of(g, k)));
 			else if (g->cols[k].kind == GRID_COUNT)
 				json_u64(j, g->cols[k].key, c->n);
 			else

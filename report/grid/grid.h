@@ -22,6 +22,8 @@ struct grid_column {
 	const char *title;	/* "Shared Object" */
 	const char *key;	/* "dso": name in CSV and JSON */
 	enum grid_kind kind;
+	const char *group;	/* heading of neighbours with the same one; NULL: none */
+	uint64_t whole;		/* 100 % of its shares; 0: grid.whole */
 };
 
 struct grid_cell {
@@ -29,11 +31,9 @@ struct grid_cell {
 	const char *text;	/* borrowed */
 };
 
-#define GRID_COLUMNS_MAX 16
-
 struct grid {
-	struct grid_column cols[GRID_COLUMNS_MAX];
-	size_t ncols;
+	struct grid_column *cols;	/* owned; their texts are borrowed */
+	size_t ncols, cols_cap;
 	struct grid_cell *cells;	/* owned; row by row */
 	size_t nrows, cap;
 	uint64_t whole;		/* 100 % */
@@ -43,6 +43,8 @@ struct grid {
 };
 
 void grid_column(struct grid *g, const char *title, const char *key, enum grid_kind kind);
+/* The same for one of several events: @group and @whole as in struct grid_column. */
+void grid_column_of(struct grid *g, const char *title, const char *key, enum grid_kind kind, const char *group, uint64_t whole);
 /* Adds a row of ncols cells for the caller to fill in. Valid until the next call. */
 struct grid_cell *grid_row(struct grid *g);
 void grid_fini(struct grid *g);

@@ -21,11 +21,24 @@ static uint64_t total(const struct header *h)
 
 const char *header_unit(const struct header *h)
 {
-	const char *event = profile_meta(h->profile, "event");
+	const struct profile *p = h->profile;
+	const char *event = profile_meta(p, "event");
 
+	/* Each event is counted in its own unit. */
+	for (uint32_t i = 0; i < p->nevents; i++)
+		if (p->events[i].by_period)
+			return "counts";
+	if (p->nevents)
+		return "samples";
 	if (!h->period || !h->profile->period)
 		return "samples";
 	return event && strstr(event, "clock") ? "ns" : "events";
+}
+
+static void add_cpu_time(uint64_t ns, struct strbuf *out)
+{
+	strbuf_add_number(out, (double)ns / (ns < 1000000 ? 1e3 : ns < 1000000000 ? 1e6 : 1e9), 4);
+	strbuf_addf(out, " %s of CPU time", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s");
 }
 
 void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
@@ -36,15 +49,16 @@ void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 		strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(unit) - 1, unit, plural(n));
 		return;
 	}
-	strbuf_add_number(out, (double)n / (n < 1000000 ? 1e3 : n < 1000000000 ? 1e6 : 1e9), 4);
-	strbuf_addf(out, " %s of CPU time", n < 1000000 ? "us" : n < 1000000000 ? "ms" : "s");
+	add_cpu_time(n, out);
 }
 
 /* Appends "12 samples", or "12 samples, 3456 events" if something else is counted. */
 static void add_total(const struct header *h, struct strbuf *out)
 {
 	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
-	if (!h->period || !h->profile->period)
+	if (h->profile->nevents)
+		strbuf_addf(out, " of %" PRIu32 " events", h->profile->nevents);
+	if (h->profile->nevents || !h->period || !h->profile->period)
 		return;
 	strbuf_adds(out, ", ");
 	header_add_amount(h, total(h), out);
@@ -63,6 +77,38 @@ static uint64_t stacks(const struct profile *p)
 	}
 	free(seen);
 	return n;
+}
+
+/* Appends a line for each of several events: how often it was sampled, and what it counted. */
+static void add_events(const struct header *h, struct strbuf *out)
+{
+	const struct profile *p = h->profile;
+
+	for (uint32_t i = 0; i < p->nevents; i++) {
+		const struct profile_event *ev = &p->events[i];
+		const bool clock = !strcmp(profile_text(p, ev->unit), "ns");
+		struct strbuf name = STRBUF_INIT;
+
+		profile_event_text(p, i, &name);
+		strbuf_adds(out, "# event ");
+		escape_text(out, name.s ? name.s : "");
+		if (ev->frequency)
+			strbuf_addf(out, ", %" PRIu64 " Hz", ev->frequency);
+		else if (ev->fixed_period)
+			strbuf_addf(out, ", every %" PRIu64 "%s", ev->fixed_period, clock ? " ns" : "");
+		strbuf_addf(out, ": %" PRIu64 " sample%s", ev->samples, plural(ev->samples));
+		if (ev->by_period && clock) {
+			strbuf_adds(out, ", ");
+			add_cpu_time(ev->period, out);
+		} else if (ev->by_period) {
+			strbuf_addf(out, ", %" PRIu64 " event%s", ev->period, plural(ev->period));
+		}
+		/* Unknown for some of the samples. */
+		if (profile_meta(p, "truncated"))
+			strbuf_addf(out, ", %" PRIu64 " truncated", ev->truncated);
+		strbuf_adds(out, "\n");
+		strbuf_fini(&name);
+	}
 }
 
 static uint64_t meta_u64(const struct profile *p, const char *key)
@@ -129,10 +175,15 @@ void header_text(const struct header *h, FILE *to)
 	escape_text(&sb, h->path);
 	strbuf_adds(&sb, "'\n");
 	add_command(p, &sb);
+	add_events(h, &sb);
 	if (profile_meta(p, "event")) {
-		add_meta(p, "event", "# event ", "", &sb);
-		add_meta(p, "event_modifier", ":", "", &sb);
-		add_meta(p, "frequency", ", ", " Hz", &sb);
+		if (p->nevents) {
+			strbuf_adds(&sb, "# all events");
+		} else {
+			add_meta(p, "event", "# event ", "", &sb);
+			add_meta(p, "event_modifier", ":", "", &sb);
+			add_meta(p, "frequency", ", ", " Hz", &sb);
+		}
 		add_meta(p, "target", ", ", "", &sb);
 		if (ledger_of(p, &l)) {
 			size_t at = sb.len;
@@ -178,6 +229,31 @@ void header_subtitle(const struct header *h, struct strbuf *sub)
 	strbuf_fini(&sb);
 }
 
+/* With several events, which are columns. */
+static void events_json(const struct profile *p, struct json *j)
+{
+	json_begin_array(j, "events");
+	for (uint32_t i = 0; i < p->nevents; i++) {
+		const struct profile_event *ev = &p->events[i];
+		struct strbuf name = STRBUF_INIT;
+
+		profile_event_text(p, i, &name);
+		json_begin_object(j, NULL);
+		json_str(j, "event", name.s ? name.s : "");
+		json_str(j, "unit", ev->by_period ? "period" : "samples");
+		json_str(j, "period_unit", ev->unit ? profile_text(p, ev->unit) : "events");
+		json_u64(j, "samples", ev->samples);
+		json_u64(j, "period", ev->period);
+		if (ev->frequency)
+			json_u64(j, "frequency", ev->frequency);
+		if (ev->fixed_period)
+			json_u64(j, "fixed_period", ev->fixed_period);
+		json_end_object(j);
+		strbuf_fini(&name);
+	}
+	json_end_array(j);
+}
+
 void header_json(const struct header *h, struct json *j)
 {
 	static const char *const texts[] = {
@@ -191,14 +267,17 @@ void header_json(const struct header *h, struct json *j)
 	const struct profile *p = h->profile;
 
 	json_str(j, "input", h->path);
+	if (p->nevents)
+		events_json(p, j);
 	json_str(j, "unit", h->period ? "period" : "samples");
 	json_u64(j, "total", total(h));
 	json_u64(j, "different_stacks", stacks(h->profile));
 	json_bool(j, "interrupted", h->interrupted);
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+	/* Several events are described above. */
+	for (size_t i = p->nevents ? 2 : 0; i < ARRAY_SIZE(texts); i++)
 		if (profile_meta(p, texts[i]))
 			json_str(j, texts[i], profile_meta(p, texts[i]));
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
+	for (size_t i = p->nevents ? 2 : 0; i < ARRAY_SIZE(numbers); i++)
 		if (profile_meta(p, numbers[i]))
 			json_u64(j, numbers[i], meta_u64(p, numbers[i]));
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {

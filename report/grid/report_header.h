@@ -13,11 +13,14 @@
 struct header {
 	const struct profile *profile;
 	const char *path;	/* path of the input */
-	bool period;		/* the report counts periods */
+	bool period;		/* the report counts periods; false with several events */
 	bool interrupted;
 };
 
-/* The unit of the counts: "samples", "events", or "ns" of CPU time for clocks. */
+/*
+ * The unit of the counts: "samples", "events", or "ns" of CPU time for clocks. With several events
+ * that differ in it, "counts".
+ */
 const char *header_unit(const struct header *h);
 /* Appends the amount @n for people: "1 sample", "3771 events", "197.2 ms of CPU time". */
 void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out);

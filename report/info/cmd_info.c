@@ -20,6 +20,7 @@
 #include "host/parser.h"
 #include "info/info_stats.h"
 #include "recording.h"
+#include "recording/rec_events.h"
 #include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 
@@ -405,12 +406,21 @@ static int show(void *ctx)
 {
 	const struct request *rq = ctx;
 	struct info in = { .path = rq->path };
+	const char *event = rq->event;
+	struct rec_events events = { 0 };
 	struct outfile *out;
 	int err;
 
-	in.r = rec_reader_open_event(rq->path, rq->event);
+	in.r = rec_reader_open_event(rq->path, &event);
 	if (!in.r)
 		return 1;
+	/* It shows all events of a recording, but an event that is not there is a mistake. */
+	if (event && (rec_events_read(&events, in.r) || rec_events_pick(&events, event, rec_input_shown(rq->path)) < 0)) {
+		rec_events_fini(&events);
+		rec_reader_close(in.r);
+		return 1;
+	}
+	rec_events_fini(&events);
 	err = info_stats_collect(in.r, &in.st);
 	in.lost = in.st.ledger.l.lost_kernel + in.st.ledger.l.dropped +
 		  rec_reader_damage(in.r)->lost_samples;
@@ -450,7 +460,7 @@ int main(int argc, char **argv)
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
 		OPT_COMMON_INPUT(&rq.path),
-		OPT_COMMON_EVENT(&rq.event),
+		OPT_COMMON_EVENT(&rq.event, "A perf.data is imported with only this event. For a recording all events are shown."),
 		OPT_GROUP("Output"),
 		{ "json", 'j', NULL, "write JSON with all tables in full", OPT_FLAG, &rq.json,
 		  .more = "See JSON." },

@@ -265,7 +265,7 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 	for (size_t k = 0; k < o->nlists; k++)
 		if (!profile || o->lists[k].key == FILTER_TIME)
 			return o->lists[k].option;
-	if (o->event)
+	if (o->event && !profile)
 		return "--event";
 	if (o->max_stack)
 		return "--max-stack";
@@ -289,6 +289,13 @@ static int add_filters(const struct load_opts *o, struct filter *f)
 	return err;
 }
 
+const char *load_shown(const char *path)
+{
+	static char buf[PATH_MAX + 3];
+
+	return shown(path, buf, sizeof(buf));
+}
+
 int load_check_filters(const struct load_opts *o)
 {
 	struct filter f = { 0 };
@@ -296,6 +303,18 @@ int load_check_filters(const struct load_opts *o)
 
 	filter_fini(&f);
 	return err;
+}
+
+/* --event on a saved profile. */
+static int select_event(const struct load_opts *o, struct profile **p)
+{
+	int at = profile_pick(*p, o->event, load_shown(o->path));
+
+	if (at < 0)
+		return at;
+	if (o->event)
+		*p = profile_only(*p, (uint32_t)at);
+	return 0;
 }
 
 static int select_all(const struct load_opts *o, struct profile *p)
@@ -329,6 +348,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 		return -errno;
 	}
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
+	if (!err && profile)
+		err = select_event(o, out);
 	if (!err && profile)
 		err = select_all(o, *out);
 	if (!err && (o->no_inline || o->merge_threads))

@@ -31,7 +31,7 @@ struct load_opts {
 	bool merge_threads, no_inline;	/* symbolize --merge-threads, --no-inline; reshape() */
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
-	const char *event;	/* symbolize --event; NULL: the first event that has samples */
+	const char *event;	/* the only event, also of a saved profile; NULL: all */
 	bool quiet, no_sandbox;
 };
 
@@ -52,6 +52,8 @@ struct load_info {
  * still writes, nor while nsprof-symbolize runs, which then shows what it has. The second one does.
  */
 int load(const struct load_opts *opts, struct profile **out, struct load_info *info);
+/* @path for messages: "'x.data'", or "standard input". Valid until the next call. */
+const char *load_shown(const char *path);
 /*
  * Is @path ("-" is stdin) readable, and does it look like an input? 0, or negative errno after
  * load()'s message. Pipes are not opened.

@@ -76,7 +76,7 @@ static int by_pid(const void *a, const void *b)
 
 /*
  * The files in which each process has functions; may contain duplicates. Counts are sorted by
- * thread.
+ * event and thread.
  */
 static struct file *files_of(const struct profile *p, size_t *n)
 {
@@ -145,6 +145,7 @@ struct profile *reshape_without(struct profile *p, const bool *left_out)
 
 	for (uint32_t i = 0; i < p->nmeta; i++)
 		profile_set_meta(to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
+	profile_same_events(to, p);
 	for (size_t i = 0; i < p->ncounts; i++) {
 		struct profile_count c = p->counts[i];
 

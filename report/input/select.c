@@ -84,12 +84,20 @@ static bool is_chosen(const struct profile *p, const struct chosen *ch, const st
 	       (!ch->times || filter_accepts(ch->times, FILTER_TIME, NULL, (uint64_t)c->block * p->block_ns));
 }
 
+static void add_saturated(uint64_t *to, uint64_t n)
+{
+	if (__builtin_add_overflow(*to, n, to))
+		*to = UINT64_MAX;
+}
+
 /* Returns the number of counts that stay. */
 static size_t keep(struct profile *p, const struct chosen *ch)
 {
 	size_t n = 0;
 
 	p->samples = p->period = 0;
+	for (uint32_t e = 0; e < p->nevents; e++)
+		p->events[e].samples = p->events[e].period = 0;
 	p->nblocks = 0;
 	for (size_t i = 0; i < p->ncounts; i++) {
 		const struct profile_count c = p->counts[i];
@@ -97,10 +105,12 @@ static size_t keep(struct profile *p, const struct chosen *ch)
 		if (!is_chosen(p, ch, &c))
 			continue;
 		p->counts[n++] = c;
-		if (__builtin_add_overflow(p->samples, c.samples, &p->samples))
-			p->samples = UINT64_MAX;
-		if (__builtin_add_overflow(p->period, c.period, &p->period))
-			p->period = UINT64_MAX;
+		add_saturated(&p->samples, c.samples);
+		add_saturated(&p->period, c.period);
+		if (p->nevents) {
+			add_saturated(&p->events[c.event].samples, c.samples);
+			add_saturated(&p->events[c.event].period, c.period);
+		}
 		if (p->block_ns)
 			p->nblocks = MAX(p->nblocks, c.block + 1);
 	}

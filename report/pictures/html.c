@@ -211,12 +211,8 @@ static void put_meta(FILE *to, const struct profile *p)
 	fputs("]", to);
 }
 
-/*
- * Writes one profile: threads, times and nodes of its samples. @place: node -> node of the page's
- * tree.
- */
-static void put_side(FILE *to, const struct profile *p, const uint32_t *place, const struct html_opts *o,
-		     const char *label, double scale)
+/* Writes the counts of one event. @place: node -> node of the page's tree. */
+static void put_counts(FILE *to, const struct profile *p, const uint32_t *place, bool period)
 {
 	struct profile_count *counts = xmalloc((p->ncounts + 1) * sizeof(*counts));
 	struct strbuf sb = STRBUF_INIT;
@@ -233,22 +229,76 @@ static void put_side(FILE *to, const struct profile *p, const uint32_t *place, c
 		strbuf_add_varint(&sb, c->thread - thread);
 		strbuf_add_varint(&sb, c->thread != thread ? c->block : c->block - block);
 		strbuf_add_svarint(&sb, (int64_t)c->node - node);
-		strbuf_add_varint(&sb, profile_weight(c, o->period));
+		strbuf_add_varint(&sb, profile_weight(c, period));
 		thread = c->thread;
 		block = c->block;
 		node = c->node;
 	}
+	put_column(to, "counts", &sb);
+	strbuf_fini(&sb);
+	free(counts);
+}
+
+/*
+ * Writes one profile: threads, times and nodes of its samples. @place: node -> node of the page's
+ * tree. With several events, the counts are those of the first.
+ */
+static void put_side(FILE *to, const struct profile *all, const uint32_t *place, const struct html_opts *o,
+		     const char *label, double scale)
+{
+	const struct profile view = profile_view_event(all, 0), *p = &view;
+
 	fputs("{", to);
 	put_member(to, "label", label);
 	fprintf(to, "\"scale\":%.17g,\"samples\":%llu,\"period\":%llu,\"cut\":%s,\n\"block_ns\":%llu,\"nblocks\":%u,\"ncounts\":%zu,\n",
 		scale > 0 ? scale : 1, (unsigned long long)p->samples, (unsigned long long)p->period,
 		p->cut ? "true" : "false", (unsigned long long)p->block_ns, p->nblocks, p->ncounts);
 	put_threads(to, p);
-	put_column(to, "counts", &sb);
+	put_counts(to, p, place, all->nevents ? all->events[0].by_period : o->period);
 	put_meta(to, p);
 	fputs("}", to);
-	strbuf_fini(&sb);
-	free(counts);
+}
+
+static void put_fact(FILE *to, const char *key, uint64_t v)
+{
+	if (v)
+		fprintf(to, ",\n[\"%s\",\"%" PRIu64 "\"]", key, v);
+}
+
+/*
+ * Writes what changes when another of several events is chosen. The first one's counts are those of
+ * the side.
+ */
+static void put_events(FILE *to, const struct profile *p, const uint32_t *place)
+{
+	struct strbuf name = STRBUF_INIT;
+
+	fputs("\"events\":[", to);
+	for (uint32_t i = 0; i < p->nevents; i++) {
+		const struct profile_event *ev = &p->events[i];
+		const struct profile view = profile_view_event(p, i);
+
+		strbuf_reset(&name);
+		profile_event_text(p, i, &name);
+		fputs(i ? ",\n{" : "{", to);
+		put_member(to, "name", name.s ? name.s : "");
+		put_member(to, "unit", ev->by_period ? "period" : "samples");
+		fprintf(to, "\"samples\":%" PRIu64 ",\"period\":%" PRIu64 ",\"ncounts\":%zu,\n", ev->samples, ev->period, view.ncounts);
+		if (i)
+			put_counts(to, &view, place, ev->by_period);
+		fputs("\"facts\":[[\"event\",", to);
+		markup_string(to, profile_text(p, ev->name));
+		fputs("],\n[\"event_modifier\",", to);
+		markup_string(to, profile_text(p, ev->modifier));
+		fputs("]", to);
+		put_fact(to, "frequency", ev->frequency);
+		put_fact(to, "fixed_period", ev->fixed_period);
+		put_fact(to, "truncated", ev->truncated);
+		put_fact(to, "incomplete", ev->incomplete);
+		fputs("]}", to);
+	}
+	fputs("],\n", to);
+	strbuf_fini(&name);
 }
 
 static void put_lead(FILE *to, const struct lead *lead)
@@ -276,13 +326,15 @@ void html_write(const struct profile *a, const struct profile *b, const struct h
 	put(to, page_body, page_body_end);
 	fputs("<script type=\"application/json\" id=\"data\">\n{\"version\":1,\n", to);
 	put_member(to, "title", o->title);
-	put_member(to, "unit", o->period ? "period" : "samples");
+	put_member(to, "unit", (a->nevents ? a->events[0].by_period : o->period) ? "period" : "samples");
 	put_member(to, "note", o->note ? o->note : "");
 	fprintf(to, "\"amounts\":%s,\n", o->amounts ? "true" : "false");
 	put_lead(to, o->lead);
 	put_frames(to, t);
 	put_nodes(to, t);
 	put_changes(to, t, o);
+	if (a->nevents)
+		put_events(to, a, t->place[0]);
 	fputs("\"sides\":[\n", to);
 	put_side(to, a, t->place[0], o, b ? "before" : "", o->scale_a);
 	if (b) {

@@ -33,7 +33,8 @@ struct html_opts {
 	const char *title;	/* any bytes */
 	const char *note;	/* one more line on what the profile lacks, or NULL */
 	const struct lead *lead;	/* leading frames that the page starts with; NULL: none */
-	bool period;		/* count periods instead of samples */
+	bool period;		/* count periods instead of samples; with several events see
+				 * profile_event.by_period */
 	/* Only with two profiles: */
 	const struct html_change *changes;
 	size_t nchanges;
@@ -44,7 +45,7 @@ struct html_opts {
 };
 
 /*
- * Writes finished profiles. @b is NULL, or @a is before and @b after. The same input gives the same
+ * Writes finished profiles. @a may have several events if it is the only one. @b is NULL, or @a is before and @b after. The same input gives the same
  * bytes. Write errors are left in the stream's error flag.
  */
 void html_write(const struct profile *a, const struct profile *b, const struct html_opts *opts, FILE *to);

@@ -4,16 +4,10 @@
 const page = { timings: {}, update: update, search: search, find: find, describe: describe, flame: flame,
 	zoom: function (name) { zoom(find(name)); }, choose: function (name) { choose(find(name)); },
 	span: function (name) { return flame.span(find(name)); }, top: function (name) { return flame.top(view.tree.depth[find(name)]); },
-	functions: function () { return functions(view, weights); }, changeColor: changeColor };
+	functions: function () { return functions(view, weights); }, changeColor: changeColor, pickEvent: pickEvent };
 window.nsprofPage = page;
 showFacts();
-data.sides.forEach(function (s, k) {
-	if (s.blocks > 1 && s.blockNs)
-		lines[k] = timeline(by('times'), s, function (from, to) {
-			ranges[k] = [from, to];
-			update(true);
-		});
-});
+showTimes();
 pickers();
 update(false);
 draw();

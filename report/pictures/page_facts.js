@@ -10,6 +10,8 @@ const SAID = { filter: 'only ', throttled: '', note: '' };
 function showFacts() {
 	by('title').textContent = data.meta.title;
 	const dl = by('facts').querySelector('dl');
+	for (const list of [dl, by('notes'), by('legend')])
+		list.replaceChildren();
 	data.sides.forEach(function (s, k) {
 		const before = diff ? s.label + ': ' : '', lacks = [];
 		for (const [key, value] of facts[k])

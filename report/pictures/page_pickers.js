@@ -64,3 +64,30 @@ by('widths').addEventListener('change', function () {
 	flame.zoom = 0;
 	update(true);
 });
+
+// Shows another of several events: its counts, its unit and its facts.
+function pickEvent(i) {
+	const ev = data.meta.events[i], base = data.meta.sides[0];
+	chosenEvent = ev;
+	unit = ev.unit;
+	data.sides[0] = decodeSide(i ? Object.assign({}, base, { ncounts: ev.ncounts, counts: ev.counts }) : base);
+	// In the place of the first event's facts.
+	const own = new Map(ev.facts), keys = ['event', 'event_modifier', 'frequency', 'fixed_period', 'truncated', 'incomplete'];
+	facts = [ev.facts.filter(function (f) { return f[1]; }).concat(base.meta.filter(function (f) {
+		return !keys.includes(f[0]) && !own.has(f[0]) && f[0] !== 'weight';
+	}))];
+	clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
+	by('event').value = i;
+	showFacts();
+	showTimes();
+	pickers();
+	regroup();
+}
+
+if (chosenEvent) {
+	data.meta.events.forEach(function (ev, i) {
+		by('event').append(new Option(ev.name + ' (' + number(ev.samples) + ')', i, false, !i));
+	});
+	by('event-label').hidden = false;
+	by('event').addEventListener('change', function () { pickEvent(Number(by('event').value)); });
+}

@@ -101,11 +101,14 @@ function timeline(parent, side, chosen) {
 	canvas.setAttribute('role', 'img');
 	canvas.setAttribute('aria-label', before + 'samples over time; the fields below choose a part');
 	range.className = 'range';
+	line.set = function (from, to) {
+		inputs[0].value = +(from * seconds).toFixed(3);
+		inputs[1].value = +(to * seconds).toFixed(3);
+	};
 	line.choose = function (from, to) {
 		from = Math.max(0, Math.min(from, side.blocks - 1));
 		to = Math.min(side.blocks, Math.max(to, from + 1));
-		inputs[0].value = +(from * seconds).toFixed(3);
-		inputs[1].value = +(to * seconds).toFixed(3);
+		line.set(from, to);
 		chosen(from, to);
 	};
 	const all = function () { line.choose(0, side.blocks); };

@@ -14,6 +14,22 @@ function drawTimes() {
 	lines.forEach(function (line, k) { line.draw(drawn, ranges[k][0], ranges[k][1]); });
 }
 
+// Makes the timelines. What is brushed stays.
+function showTimes() {
+	by('times').replaceChildren();
+	data.sides.forEach(function (s, k) {
+		if (s.blocks < 2 || !s.blockNs)
+			return;
+		const [from, to] = ranges[k];
+		lines[k] = timeline(by('times'), s, function (first, end) {
+			ranges[k] = [first, end];
+			update(true);
+		});
+		if (from > 0 || to < s.blocks)
+			lines[k].set(from, to);
+	});
+}
+
 function draw() {
 	asked = false;
 	const from = performance.now();

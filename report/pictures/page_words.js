@@ -5,7 +5,7 @@ function fact(k, key) {
 	return m ? m[1] : '';
 }
 
-const clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
+let clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
 const number = function (n) { return Math.round(n).toLocaleString('en'); };
 const percent = function (n, all) { return (all ? 100 * n / all : 0).toFixed(2) + '%'; };
 
@@ -17,7 +17,7 @@ function cpu(ns) {
 
 // A count with its unit, plus CPU time if the event is a clock.
 function amount(k, n) {
-	const s = data.meta.sides[k];
+	const s = chosenEvent || data.meta.sides[k];
 	if (unit === 'period')
 		return clock ? cpu(n) : number(n) + ' ' + (fact(k, 'event') || 'events');
 	const seconds = clock && s.samples ? n * s.period / s.samples / 1e9 : 0;

@@ -62,7 +62,8 @@ void calltree_sort(struct calltree *t, uint32_t node);
 
 /*
  * Builds the tree of @p, summed up, with the leading frames of @lead. @period: count periods; if
- * they are unknown, as in folded text, count samples. Nodes whose share of all is below @least may
+ * they are unknown, as in folded text, count samples. With several events, each has its own choice
+ * (profile_event.by_period). Nodes whose share of all is below @least may
  * lack their children and be counted as if everything ended there; 0 creates all nodes. Free with
  * calltree_free().
  */

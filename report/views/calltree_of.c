@@ -36,8 +36,18 @@ static uint32_t add_lead(struct calltree *t, uint32_t node, const char *text)
 	return calltree_child(t, node, intern_add(t->names, text), HUE_LEADING);
 }
 
-/* Returns the node of a thread's leading frames. */
-static uint32_t lead_node(const struct builder *b, uint32_t thread)
+static uint32_t event_node(const struct builder *b, uint32_t node, uint32_t event)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	profile_event_text(b->p, event, &text);
+	node = add_lead(b->t, node, text.len ? text.s : LEADING_NO_EVENT);
+	strbuf_fini(&text);
+	return node;
+}
+
+/* Returns the node of the leading frames of a thread and an event. */
+static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t event)
 {
 	const struct profile_thread *th = &b->p->threads[thread];
 	const struct lead *lead = b->lead_by;
@@ -46,10 +56,16 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread)
 
 	if (!lead)
 		return calltree_child(b->t, node, b->thread_groups[thread], HUE_LEADING);
-	/* Thread 0: unknown. */
-	for (uint32_t i = 0; thread && i < lead->n; i++) {
+	for (uint32_t i = 0; i < lead->n; i++) {
 		const bool process = lead->by[i] == LEAD_PROCESS && th->process;
 
+		if (lead->by[i] == LEAD_EVENT) {
+			node = event_node(b, node, event);
+			continue;
+		}
+		/* Thread 0: unknown. */
+		if (!thread)
+			continue;
 		if (lead->by[i] == LEAD_CONTAINER) {
 			node = add_lead(b->t, node, profile_text(b->p, th->container));
 			if (th->helper)
@@ -95,7 +111,7 @@ static uint32_t tree_node(struct builder *b, uint32_t node)
 	return at;
 }
 
-/* The counts of one thread. */
+/* The counts of one thread and event. */
 struct part {
 	uint32_t lead;
 	size_t first, end;
@@ -120,10 +136,10 @@ static struct part *make_parts(const struct builder *b, size_t *n)
 
 	*n = 0;
 	for (size_t i = 0; i < p->ncounts;) {
-		uint32_t thread = p->counts[i].thread;
-		struct part part = { .lead = lead_node(b, thread), .first = i };
+		uint32_t thread = p->counts[i].thread, event = p->counts[i].event;
+		struct part part = { .lead = lead_node(b, thread, event), .first = i };
 
-		while (i < p->ncounts && p->counts[i].thread == thread)
+		while (i < p->ncounts && p->counts[i].thread == thread && p->counts[i].event == event)
 			i++;
 		part.end = i;
 		XGROW(parts, *n, cap);
@@ -159,6 +175,11 @@ static bool are_distinct(const struct builder *b)
 	return is_new;
 }
 
+static uint64_t weight_of(const struct profile *p, const struct profile_count *c, bool period)
+{
+	return profile_weight(c, p->nevents ? p->events[c->event].by_period : period);
+}
+
 static uint64_t add_saturated(uint64_t a, uint64_t b)
 {
 	return __builtin_add_overflow(a, b, &a) ? UINT64_MAX : a;
@@ -183,7 +204,7 @@ static uint64_t *node_totals(const struct profile *p, bool period)
 	uint64_t *total = xcalloc(p->nnodes, sizeof(*total));
 
 	for (size_t i = 0; i < p->ncounts; i++)
-		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], profile_weight(&p->counts[i], period));
+		total[p->counts[i].node] = add_saturated(total[p->counts[i].node], weight_of(p, &p->counts[i], period));
 	for (uint32_t i = p->nnodes; i-- > 1;) {
 		prefetch_parent(p, total, i - AHEAD);
 		total[p->nodes[i].parent] = add_saturated(total[p->nodes[i].parent], total[i]);
@@ -219,7 +240,7 @@ static void count_wide(struct builder *b, bool period, double least)
 	}
 	for (size_t i = 0; i < p->ncounts; i++)
 		if ((double)total[p->counts[i].node] >= least)
-			calltree_count(b->t, nodes[p->counts[i].node], profile_weight(&p->counts[i], period));
+			calltree_count(b->t, nodes[p->counts[i].node], weight_of(p, &p->counts[i], period));
 	free(total);
 	free(nodes);
 }
@@ -247,7 +268,7 @@ static void count_all(struct builder *b, bool period, double least)
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
 
-			calltree_count(b->t, tree_node(b, c->node), profile_weight(c, period));
+			calltree_count(b->t, tree_node(b, c->node), weight_of(p, c, period));
 		}
 	}
 	free(parts);

@@ -5,39 +5,53 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/intern.h"
+#include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "views/calltree.h"
 
+/* What an event counted: in the group of frames itself, and through it. */
+struct value {
+	uint64_t self, total;
+};
+
 /* A group of frames in a group of threads. */
 struct entry {
 	uint32_t thread, frame;
-	uint64_t self, total;
+	size_t values;		/* index of the first event's */
 };
 
 struct entries {
 	struct entry *list;	/* owned */
-	size_t n, cap;
+	struct value *values;	/* owned; those of all events for each entry */
+	size_t n, cap, values_cap, nevents;
 	struct u64map index;	/* thread << 32 | frame -> index in @list */
 };
 
-static struct entry *entry_of(struct entries *es, uint32_t thread, uint32_t frame)
+/* The value of one event. */
+static struct value *value_of(struct entries *es, uint32_t thread, uint32_t frame, size_t event)
 {
 	bool is_new;
 	uint64_t *at = u64map_put(&es->index, (uint64_t)thread << 32 | frame, &is_new);
 
 	if (is_new) {
+		const size_t first = es->n * es->nevents;
+
 		*at = es->n;
 		XGROW(es->list, es->n, es->cap);
-		es->list[es->n++] = (struct entry){ .thread = thread, .frame = frame };
+		es->list[es->n++] = (struct entry){ .thread = thread, .frame = frame, .values = first };
+		while (es->values_cap < first + es->nevents)
+			XGROW(es->values, es->values_cap, es->values_cap);
+		memset(es->values + first, 0, es->nevents * sizeof(*es->values));
 	}
-	return &es->list[*at];
+	return &es->values[*at * es->nevents + event];
 }
 
 /*
  * Walks without recursion, since stacks may be a million frames deep. @on_path: by group of frames.
  */
-static void collect(const struct calltree *t, struct entries *es, uint32_t *on_path)
+static void collect(const struct calltree *t, struct entries *es, size_t event, uint32_t *on_path)
 {
 	uint32_t at = 0, thread = 0;
 
@@ -62,12 +76,12 @@ static void collect(const struct calltree *t, struct entries *es, uint32_t *on_p
 		if (nd->hue == HUE_LEADING) {
 			thread = nd->name;
 		} else {
-			struct entry *e = entry_of(es, thread, nd->name);
+			struct value *v = value_of(es, thread, nd->name, event);
 
-			e->self += nd->self;
+			v->self += nd->self;
 			/* In a recursive function, the outermost call includes all others. */
 			if (!on_path[nd->name]++)
-				e->total += nd->total;
+				v->total += nd->total;
 		}
 	}
 }
@@ -76,6 +90,7 @@ struct order {
 	const struct table_opts *opts;
 	const struct profile *p;
 	const struct groups *gs;
+	const struct entries *es;
 };
 
 static int compare_texts(const struct profile *p, uint32_t a, uint32_t b)
@@ -83,26 +98,30 @@ static int compare_texts(const struct profile *p, uint32_t a, uint32_t b)
 	return a == b ? 0 : strcmp(profile_text(p, a), profile_text(p, b));
 }
 
+/* The first event decides, and the next one where it is equal. */
+static int compare_values(const struct value *a, const struct value *b, size_t n, bool children)
+{
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t first[2] = { children ? a[i].total : a[i].self, children ? b[i].total : b[i].self };
+		const uint64_t second[2] = { children ? a[i].self : a[i].total, children ? b[i].self : b[i].total };
+
+		if (first[0] != first[1])
+			return first[0] < first[1] ? 1 : -1;
+		if (second[0] != second[1])
+			return second[0] < second[1] ? 1 : -1;
+	}
+	return 0;
+}
+
 static int compare(const void *pa, const void *pb, void *ctx)
 {
 	const struct order *o = ctx;
 	const struct entry *a = pa, *b = pb;
-	uint64_t first[2] = { a->self, b->self }, second[2] = { a->total, b->total };
 	const struct profile_frame *x = &o->p->frames[o->gs->frame_of[a->frame]];
 	const struct profile_frame *y = &o->p->frames[o->gs->frame_of[b->frame]];
-	int c;
+	int c = compare_values(o->es->values + a->values, o->es->values + b->values, o->es->nevents, o->opts->children);
 
-	if (o->opts->children) {
-		first[0] = a->total;
-		first[1] = b->total;
-		second[0] = a->self;
-		second[1] = b->self;
-	}
-	if (first[0] != first[1])
-		return first[0] < first[1] ? 1 : -1;
-	if (second[0] != second[1])
-		return second[0] < second[1] ? 1 : -1;
-	c = compare_texts(o->p, x->name, y->name);
+	c = c ? c : compare_texts(o->p, x->name, y->name);
 	c = c ? c : compare_texts(o->p, x->dso, y->dso);
 	/* Groups have the order of the profile. */
 	c = c ? c : a->thread < b->thread ? -1 : a->thread > b->thread;
@@ -113,48 +132,104 @@ static void add_row(const struct order *o, struct groups *gs, const struct entry
 {
 	struct grid_cell *cells = grid_row(g);
 
-	if (o->opts->children)
-		(cells++)->n = e->total;
-	(cells++)->n = e->self;
-	(cells++)->n = e->self;
+	for (size_t i = 0; i < o->es->nevents; i++) {
+		const struct value *v = &o->es->values[e->values + i];
+
+		if (o->opts->children)
+			(cells++)->n = v->total;
+		(cells++)->n = v->self;
+		(cells++)->n = v->self;
+	}
 	sortkeys_cells(&o->opts->sort, gs, o->p, e->thread, e->frame, cells);
+}
+
+/* A text that lives as long as @gs. */
+static const char *kept(struct groups *gs, const char *before, const char *after)
+{
+	char *text = xasprintf("%s%s", before, after);
+	const char *s = intern_str(gs->texts, intern_add(gs->texts, text));
+
+	free(text);
+	return s;
+}
+
+/* The columns of one event; @name: NULL if there is only one. */
+static void add_columns(const struct table_opts *o, bool period, const char *name, uint64_t whole, struct groups *gs, struct grid *g)
+{
+	struct strbuf suffix = STRBUF_INIT;
+
+	strbuf_addf(&suffix, "%s%s", name ? ":" : "", name ? name : "");
+	if (o->children)
+		grid_column_of(g, "Children", kept(gs, "children", suffix.s), GRID_PERCENT, name, whole);
+	grid_column_of(g, o->children ? "Self" : "Overhead", kept(gs, "self", suffix.s), GRID_PERCENT, name, whole);
+	grid_column_of(g, period ? "Period" : "Samples", kept(gs, period ? "period" : "samples", suffix.s), GRID_COUNT, name, whole);
+	strbuf_fini(&suffix);
+}
+
+static const char *event_name(const struct profile *p, uint32_t at, struct groups *gs)
+{
+	struct strbuf sb = STRBUF_INIT;
+	const char *name;
+
+	profile_event_text(p, at, &sb);
+	name = kept(gs, sb.s ? sb.s : "", "");
+	strbuf_fini(&sb);
+	return name;
+}
+
+/* Is there a share to show, and is it large enough for some event? */
+static bool is_shown(const struct table_opts *o, const struct grid *g, const struct value *v, size_t n, bool *any)
+{
+	const size_t columns = o->children ? 3 : 2;
+	bool enough = false;
+
+	*any = o->children;
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t amount = o->children ? v[i].total : v[i].self, whole = g->cols[i * columns].whole;
+
+		/* Without --children, a row without self samples shows nothing. */
+		*any |= amount != 0;
+		enough |= !(100.0 * (double)amount < o->percent_limit * (double)(n > 1 ? whole : g->whole)) && (n == 1 || amount);
+	}
+	return enough;
 }
 
 uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct groups *gs, struct grid *g)
 {
-	struct order order = { o, p, gs };
-	struct entries es = { .index = U64MAP_INIT };
-	struct calltree *t;
+	struct entries es = { .index = U64MAP_INIT, .nevents = MAX(p->nevents, 1u) };
+	struct order order = { o, p, gs, &es };
 	uint32_t *on_path;
 	uint64_t hidden = 0;
 
 	groups_init(gs, &o->sort, p);
-	t = calltree_of_groups(p, gs->threads, gs->frames, o->period);
 	on_path = xcalloc((size_t)gs->nframes + 1, sizeof(*on_path));
-	collect(t, &es, on_path);
+	*g = (struct grid){ 0 };
+	for (uint32_t i = 0; i < es.nevents; i++) {
+		const struct profile view = profile_view_event(p, i);
+		const bool period = p->nevents ? p->events[i].by_period : o->period;
+		struct calltree *t = calltree_of_groups(&view, gs->threads, gs->frames, period);
+
+		collect(t, &es, i, on_path);
+		add_columns(o, period, p->nevents ? event_name(p, i, gs) : NULL, p->nevents ? t->nodes[0].total : 0, gs, g);
+		g->whole = i ? g->whole : t->nodes[0].total;
+		calltree_free(t);
+	}
+	sortkeys_columns(&o->sort, g);
 	if (es.n)
 		qsort_r(es.list, es.n, sizeof(*es.list), compare, &order);
-
-	*g = (struct grid){ .whole = t->nodes[0].total };
-	if (o->children)
-		grid_column(g, "Children", "children", GRID_PERCENT);
-	grid_column(g, o->children ? "Self" : "Overhead", "self", GRID_PERCENT);
-	grid_column(g, o->period ? "Period" : "Samples", o->period ? "period" : "samples", GRID_COUNT);
-	sortkeys_columns(&o->sort, g);
 	for (size_t i = 0; i < es.n; i++) {
-		uint64_t n = o->children ? es.list[i].total : es.list[i].self;
+		bool any, shown = is_shown(o, g, es.values + es.list[i].values, es.nevents, &any);
 
-		/* Without --children, a row without self samples shows nothing. */
-		if (!n && !o->children)
+		if (!any)
 			continue;
-		if ((o->limit && g->nrows >= o->limit) || 100.0 * (double)n < o->percent_limit * (double)g->whole)
+		if ((o->limit && g->nrows >= o->limit) || !shown)
 			hidden++;
 		else
 			add_row(&order, gs, &es.list[i], g);
 	}
-	calltree_free(t);
 	free(on_path);
 	free(es.list);
+	free(es.values);
 	u64map_fini(&es.index);
 	return hidden;
 }

@@ -18,7 +18,8 @@ struct calltree;
 struct table_opts {
 	struct sortkeys sort;
 	bool children;		/* show and sort by totals, which include callees */
-	bool period;		/* count periods */
+	bool period;		/* count periods; with several events see profile_event.by_period */
+	bool mixed;		/* the tree has several events, and not all of them count samples */
 	uint64_t limit;		/* rows; 0: all */
 	double percent_limit;	/* of all samples: leave out rows below this */
 };
@@ -26,7 +27,8 @@ struct table_opts {
 /*
  * One row per combination of keys that has samples: the share of samples that pass through it (each
  * counted once, even if it occurs several times in the stack), the share that end in it, and their
- * number. Free @g with grid_fini() before @gs with groups_fini(). Returns the number of rows left
+ * number. With several events, each has these columns, with a unit of its own
+ * (profile_event.by_period), and the first one decides on the order. Free @g with grid_fini() before @gs with groups_fini(). Returns the number of rows left
  * out.
  */
 uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct groups *gs, struct grid *g);

@@ -84,7 +84,7 @@ void annotate_init(struct annotate *a, const struct collect *col, const struct n
 {
 	struct u64map index = U64MAP_INIT;
 
-	*a = (struct annotate){ .col = col, .nm = nm, .period = collect_periods_vary(col) };
+	*a = (struct annotate){ .col = col, .nm = nm, .period = collect_periods_vary(col, col->opts.event) };
 	a->leaf = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf));
 	a->leaf_weight = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf_weight));
 	for (size_t i = 1; i < col->tree.n; i++) {

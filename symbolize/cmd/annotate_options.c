@@ -69,7 +69,7 @@ int annotate_options_parse(struct annotate_opts *o, int argc, char **argv)
 			"The first argument means the same if it is a recording. With neither, "
 			"nsprof reads standard input if that is a pipe, and nsprof.data "
 			"otherwise. FILE can also be a perf.data." },
-		OPT_COMMON_EVENT(&o->event),
+		OPT_COMMON_EVENT(&o->event, OPT_COMMON_EVENT_FIRST),
 		OPT_COMMON_FILTER(&o->filter, add_filter),
 		OPT_COMMON_STRICT(&o->strict, "show nothing of a recording that is cut or damaged"),
 

@@ -24,6 +24,7 @@
 #include "cli/opt.h"
 #include "cli/pager.h"
 #include "cmd/annotate_options.h"
+#include "cmd/event_choice.h"
 #include "cmd/stack_pass.h"
 #include "debuginfo/debuginfod.h"
 #include "debuginfo/debugsource.h"
@@ -77,6 +78,8 @@ static bool find_input(struct annotate_opts *cfg)
 struct session {
 	const struct annotate_opts *cfg;
 	struct rec_reader *r;
+	struct rec_events events;
+	uint32_t event;		/* in @events */
 	struct stack_pass pass;
 	struct naming nm;
 	struct annotate an;
@@ -210,8 +213,8 @@ static void join_twins(struct annotate *an, const size_t *which, const struct co
 /* False after a message: the code cannot be disassembled. */
 static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
 {
-	const char *event = rec_reader_info(s->r, "event"), *mod = rec_reader_info(s->r, "event_modifier");
-	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
+	const struct ev_event *event = &s->events.v[s->event];
+	char *name = xasprintf("%s%s%s", *event->name ? event->name : "cpu-clock", *event->modifier ? ":" : "", event->modifier);
 	struct listing listing;
 	struct annotate_shown shown = {
 		.func = f, .listing = &listing, .code = code, .event = name, .weight = s->an.weight, .period = s->an.period,
@@ -242,10 +245,10 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 	size_t shown = 0;
 
 	if (j) {
-		const char *event = rec_reader_info(s->r, "event");
+		const char *event = s->events.v[s->event].name;
 
 		json_begin_object(j, NULL);
-		json_bytes(j, "event", event ? event : "cpu-clock");
+		json_bytes(j, "event", *event ? event : "cpu-clock");
 		json_u64(j, "samples", s->pass.col.samples);
 		if (s->an.period)
 			json_u64(j, "period", s->an.weight);
@@ -328,6 +331,8 @@ static int read_samples(struct session *s)
 	const struct annotate_opts *cfg = s->cfg;
 	const struct collect_opts opts = {
 		.filter = cfg->filter.n ? &cfg->filter : NULL,
+		.events = &s->events,
+		.event = s->event,
 		.unwinder = &unwind_fp,
 		.max_stack = 1,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
@@ -371,7 +376,7 @@ static int annotate(void *ctx)
 
 	s.cfg = cfg;
 	interrupt_init(true);
-	s.r = rec_reader_open_event(cfg->input, cfg->event);
+	s.r = event_choice_open(cfg->input, cfg->event, false, "", &s.events, &s.event);
 	if (!s.r)
 		return EXIT_FAILURE;
 	alive_init(s.r);

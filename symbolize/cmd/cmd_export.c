@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "base/util.h"
 #include "cli/maxstack.h"
+#include "cmd/event_choice.h"
 #include "cli/opt.h"
 #include "cli/opt_common.h"
 #include "host/nsopen.h"
@@ -45,7 +46,7 @@ static int parse(int argc, char **argv, struct config *cfg)
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
 		OPT_COMMON_INPUT(&cfg->input),
-		OPT_COMMON_EVENT(&cfg->event),
+		OPT_COMMON_EVENT(&cfg->event, "The default is all events."),
 		OPT_GROUP("Output"),
 		{ "output", 'o', "FILE", "write to this file (default: " DEFAULT_OUTPUT ")",
 		  OPT_STR, &cfg->output, .value = OPT_VALUE_FILE,
@@ -167,13 +168,15 @@ static int export(void *ctx)
 		.strict = cfg->strict,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
+	struct rec_events events = { 0 };
 	struct outfile *out;
 	int err;
 
 	interrupt_init(true);
-	td.reader = rec_reader_open_event(cfg->input, cfg->event);
+	td.reader = event_choice_open(cfg->input, cfg->event, true, "", &events, &td.event);
 	if (!td.reader)
 		return EXIT_FAILURE;
+	td.events = &events;
 	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {
 		rec_reader_close(td.reader);

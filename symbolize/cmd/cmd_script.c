@@ -26,7 +26,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 {
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
-		SYMBOLIZE_INPUT_OPTS(o),
+		SYMBOLIZE_INPUT_OPTS(o, "The default is all events."),
 
 		OPT_GROUP("Output"),
 		{ "fields", 'F', "LIST", "show these fields; +NAME and -NAME change the default",

@@ -30,7 +30,7 @@ static int check_split(const struct words *w, struct symbolize_opts *o)
 	if (!w->split_by)
 		return 0;
 	if (lead_parse_kind(w->split_by, strlen(w->split_by), &o->split) || o->split == LEAD_NONE) {
-		pr_err("invalid value '%s' for --split-by; it takes container, process, thread or comm", w->split_by);
+		pr_err("invalid value '%s' for --split-by; it takes container, process, thread, comm or event", w->split_by);
 		return -EINVAL;
 	}
 	if (!o->output || !strcmp(o->output, "-")) {
@@ -88,7 +88,7 @@ static int check(const struct words *w, struct symbolize_opts *o)
 	if (!by)
 		by = o->kind == FORMAT_FOLDED ? "comm" : "none";
 	if (lead_parse(by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container or none, each at most once, separated by "
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event or none, each at most once, separated by "
 		       "commas", by);
 		return -EINVAL;
 	}
@@ -108,7 +108,9 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 	struct words w = { .format = "folded" };
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
-		SYMBOLIZE_INPUT_OPTS(o),
+		SYMBOLIZE_INPUT_OPTS(o,
+			"By default folded text and Firefox profiles hold the first event, and a message "
+			"names the others. The other formats hold all."),
 
 		OPT_GROUP("Output"),
 		{ "format", 0, "FORMAT",
@@ -124,8 +126,8 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"- script: each sample, as nsprof-script(1) prints it.\n"
 			"- pprof: pprof's gzipped profile.proto with samples and CPU time, the "
 			"labels pid, tid, comm, container and cgroup, and the build-ids of "
-			"binaries.\n"
-			"- speedscope: JSON for speedscope, with one profile per thread.\n"
+			"binaries. With several events, each has these two values.\n"
+			"- speedscope: JSON for speedscope, with one profile per event and thread.\n"
 			"- firefox: a processed profile for the Firefox Profiler "
 			"(profiler.firefox.com opens it from a file). See FIREFOX." },
 		{ "output", 'o', "FILE", "write to this file; with --split-by, to this folder",
@@ -134,7 +136,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"The default is standard output. An existing file is replaced only when "
 			"the new one is complete." },
 		{ "by", 0, "LIST", "put these frames in front of stacks (default: comm)", OPT_STR,
-		  &w.by, .value = ",comm|process|thread|container|none",
+		  &w.by, .value = ",comm|process|thread|container|event|none",
 		  .more =
 			"One or several, separated by commas, in this order, each at most once: "
 			"container,process,thread.\n\n"
@@ -145,9 +147,12 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"- container: the container, see CONTAINERS. Alone it is followed by "
 			"the thread's name, like container,comm; container,none omits that. "
 			"[runtime_helper] follows it if the process belongs to the runtime.\n"
+			"- event: the event, of a recording with several. Alone it is followed by the "
+			"thread's name. Counts below it are in the event's own unit: samples, or "
+			"events if their periods vary.\n"
 			"- none: no frame." },
-		{ "split-by", 0, "WHAT", "write one file per container, process, thread or comm",
-		  OPT_STR, &w.split_by, .value = "container|process|thread|comm",
+		{ "split-by", 0, "WHAT", "write one file per container, process, thread, comm or event",
+		  OPT_STR, &w.split_by, .value = "container|process|thread|comm|event",
 		  .more =
 			"The files go to the folder of -o, which is created if needed. They are "
 			"named after the frames of --by, with .folded appended. Characters "

@@ -46,7 +46,7 @@ int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct
 		again.names = &p->names;
 		err = read_again(p, &again, r);
 	}
-	if (!err && opts->filter && filtered_out_matters(&p->col.leftout, &tids)) {
+	if (!err && p->col.selects && filtered_out_matters(&p->col.leftout, &tids)) {
 		pr_verbose("some kept stacks are deeper than their copies: reading again with all stacks of %zu thread%s",
 			   tids.n, plural(tids.n));
 		again.walked = &tids;

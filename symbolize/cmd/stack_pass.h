@@ -27,8 +27,8 @@ struct stack_pass {
 
 /*
  * Reads @r. names and walked of @opts are NULL. A recording is read again if it names a container
- * after samples of that container, or if the filter leaves out stacks that others need to be joined
- * to (filtered_out.h). Returns as collect_run().
+ * after samples of that container, or if the filter or the choice of an event leaves out stacks that
+ * others need to be joined to (filtered_out.h). Returns as collect_run().
  */
 int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct rec_reader *r);
 void stack_pass_fini(struct stack_pass *p);

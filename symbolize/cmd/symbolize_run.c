@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/outfile.h"
 #include "base/util.h"
+#include "cmd/event_choice.h"
 #include "cmd/stack_pass.h"
 #include "cmd/symbolize_stats.h"
 #include "debuginfo/debuginfod.h"
@@ -58,16 +59,36 @@ static void tell_leftout(const struct collect *c)
 }
 
 /* Are stacks counted by period? If --weight did not ask for that, a message says so. */
-static bool by_period(const struct symbolize_opts *o, const struct collect *col, const struct rec_reader *r)
+static bool by_period(const struct symbolize_opts *o, const struct collect *col)
 {
-	const char *event = rec_reader_info(r, "event");
+	const uint32_t event = col->opts.event;
+	const char *name;
 
-	if (o->fold != FOLD_BEST || !collect_periods_vary(col))
+	if (o->fold != FOLD_BEST || !collect_periods_vary(col, event))
 		return o->fold == FOLD_PERIOD;
-	if (o->kind == FORMAT_FOLDED || o->kind == FORMAT_SPEEDSCOPE || o->kind == FORMAT_FIREFOX)
-		pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
-			event ? event : "of the recording");
+	if (o->kind != FORMAT_FOLDED && o->kind != FORMAT_SPEEDSCOPE && o->kind != FORMAT_FIREFOX)
+		return true;
+	if (event == REC_EVENTS_ALL) {
+		pr_info("where the period of an event varies from sample to sample, counts are events, not samples; --weight samples "
+			"counts samples");
+		return true;
+	}
+	name = col->opts.events->v[event].name;
+	pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
+		*name ? name : "of the recording");
 	return true;
+}
+
+/* Leading frames or files tell events apart, and each has a unit of its own. */
+static bool leads_event(const struct symbolize_opts *o)
+{
+	return o->split == LEAD_EVENT || lead_has(&o->lead, LEAD_EVENT);
+}
+
+/* Does the output hold several events, each apart from the others? */
+static bool shows_events(const struct symbolize_opts *o)
+{
+	return (o->kind != FORMAT_FOLDED && o->kind != FORMAT_FIREFOX) || leads_event(o);
 }
 
 /* --srcline gave nothing: was a file with debug info refused? */
@@ -96,6 +117,9 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 	struct profile *p = to_profile(&in);
 	int err = 0;
 
+	if (o->fold != FOLD_BEST)
+		for (uint32_t i = 0; i < p->nevents; i++)
+			p->events[i].by_period = period;
 	if (o->kind == FORMAT_PPROF)
 		err = to_pprof(outfile_text(out), p, mods);
 	else if (o->kind == FORMAT_SPEEDSCOPE)
@@ -114,8 +138,11 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 static int write_stacks(const struct symbolize_opts *o, const struct collect *col, const struct naming *nm,
 			struct rec_reader *r, const struct modules *mods, struct outfile *out)
 {
-	const bool period = by_period(o, col, r);
-	const enum fold_weight weight = period ? FOLD_PERIOD : FOLD_SAMPLES;
+	const bool period = by_period(o, col);
+	const bool apart = leads_event(o) && o->fold == FOLD_BEST;
+	const enum fold_weight weight = period && !apart ? FOLD_PERIOD : FOLD_SAMPLES;
+	struct stacktree tree = col->tree;
+	struct stacknode *weighed;
 	size_t files;
 	int err;
 
@@ -130,18 +157,24 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 		return outfile_close(out);
 	}
 	if (o->kind == FORMAT_FIREFOX) {
-		const struct to_firefox in = { .col = col, .nm = nm, .reader = r, .period = period };
+		const struct to_firefox in = {
+			.col = col, .nm = nm, .reader = r, .event = &col->opts.events->v[col->opts.event], .period = period,
+		};
 
 		to_firefox(&in, outfile_text(out));
 		return outfile_close(out);
 	}
 	if (o->kind != FORMAT_FOLDED)
 		return write_profile(o, col, nm, r, mods, period, out);
+	weighed = apart ? collect_weigh_by_event(col) : NULL;
+	tree.nodes = apart ? weighed : tree.nodes;
 	if (out) {
-		fold_write(outfile_text(out), &col->tree, nm, weight);
+		fold_write(outfile_text(out), &tree, nm, weight);
+		free(weighed);
 		return outfile_close(out);
 	}
-	err = split_write(o->output, &col->tree, nm, weight, &files);
+	err = split_write(o->output, &tree, nm, weight, &files);
+	free(weighed);
 	if (err)
 		pr_err("folder '%s' is incomplete: %zu file%s begun", o->output, files, plural(files));
 	else
@@ -261,14 +294,17 @@ static int symbolize(void *ctx)
 	 * nobody needs.
 	 */
 	static struct stack_pass p;
+	static struct rec_events events;
 	struct rec_reader *r;
 	struct module *m;
 	size_t it = 0;
 
 	interrupt_init(true);
-	r = rec_reader_open_event(o->input, o->event);
+	r = event_choice_open(o->input, o->event, shows_events(o), o->kind == FORMAT_FOLDED ? "; --by event shows all" : "", &events,
+			      &opts.event);
 	if (!r)
 		return EXIT_FAILURE;
+	opts.events = &events;
 	/* Before the work, so that an output that cannot be written fails at once. */
 	if (o->split == LEAD_NONE)
 		out = outfile_open(o->output);

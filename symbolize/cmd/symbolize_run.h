@@ -23,7 +23,7 @@ enum symbolize_format {
 /* Texts are borrowed from the command line. */
 struct symbolize_opts {
 	const char *input;	/* the recording; "-" is standard input */
-	const char *event;	/* of a perf.data; NULL: the first event that has samples */
+	const char *event;	/* NULL: the default of the format */
 	const char *output;	/* NULL or "-" is standard output; a folder with @split */
 	enum symbolize_format kind;
 	struct lead lead;
@@ -49,8 +49,8 @@ struct symbolize_opts {
 	}
 
 /* Option table entries of both commands; @o is a struct symbolize_opts *. */
-#define SYMBOLIZE_INPUT_OPTS(o)									\
-	OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event),				\
+#define SYMBOLIZE_INPUT_OPTS(o, and)								\
+	OPT_COMMON_INPUT(&(o)->input), OPT_COMMON_EVENT(&(o)->event, and),			\
 	OPT_COMMON_STRICT(&(o)->strict, "show nothing of a recording that is cut or damaged")
 #define SYMBOLIZE_FILTER_OPTS(o)								\
 	OPT_COMMON_FILTER(&(o)->filter, symbolize_add_filter),					\

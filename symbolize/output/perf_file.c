@@ -23,7 +23,7 @@
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
 		     PERF_SAMPLE_CALLCHAIN)
-#define EVENT_ID 1	/* id of our only event */
+#define EVENT_ID(index) ((index) + 1u)
 #define TEXT_ALIGN 64	/* NAME_ALIGN */
 
 struct section {
@@ -52,8 +52,10 @@ enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_TOTAL_MEM = 10, FEATURE
 
 struct perf_file {
 	FILE *to;
-	const struct perf_file_event *ev;	/* borrowed */
-	struct perf_event_attr attr;
+	const struct perf_file_event *evs;	/* borrowed */
+	uint32_t nevs;
+	bool monotonic;
+	struct perf_event_attr *attrs;		/* owned; one for each event */
 	struct strbuf rec;			/* the current record */
 	int err;				/* of the first failed write: negative errno */
 	uint64_t bytes;				/* number of bytes written to @to */
@@ -69,35 +71,52 @@ static void put(struct perf_file *pf, const void *data, size_t len)
 	pf->bytes += len;
 }
 
-static struct perf_event_attr make_attr(const struct perf_file_event *ev)
+/* With several events, each record begins or ends with the id of its event (PERF_SAMPLE_IDENTIFIER). */
+static bool has_ids(const struct perf_file *pf)
+{
+	return pf->nevs > 1;
+}
+
+/* The first event stands for the side-band records, too. */
+static struct perf_event_attr make_attr(const struct perf_file *pf, const struct perf_file_event *ev, bool first)
 {
 	struct perf_event_attr a = {
-		.type = ev->type, .size = ATTR_SIZE, .config = ev->config, .sample_type = SAMPLE_TYPE,
+		.type = ev->type, .size = ATTR_SIZE, .config = ev->config, .config1 = ev->config1, .config2 = ev->config2,
+		.sample_type = SAMPLE_TYPE | (has_ids(pf) ? PERF_SAMPLE_IDENTIFIER : 0),
 		.exclude_user = ev->exclude_user, .exclude_kernel = ev->exclude_kernel,
-		.mmap = 1, .mmap2 = 1, .comm = 1, .comm_exec = 1, .task = 1, .ksymbol = 1, .build_id = 1,
-		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = ev->monotonic,
+		.mmap = first, .mmap2 = first, .comm = first, .comm_exec = first, .task = first, .ksymbol = first, .build_id = first,
+		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = pf->monotonic,
 	};
 
 	a.freq = ev->freq;
 	a.sample_period = ev->period;
-	a.clockid = ev->monotonic ? CLOCK_MONOTONIC : 0;
+	a.clockid = pf->monotonic ? CLOCK_MONOTONIC : 0;
 	return a;
 }
 
-struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *ev)
+struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *evs, uint32_t n, bool monotonic)
 {
 	struct perf_file *pf = xcalloc(1, sizeof(*pf));
-	struct file_header none = { .size = 0 };
-	struct file_attr fa = { .ids = { sizeof(none), sizeof(uint64_t) } };
-	const uint64_t id = EVENT_ID;
+	const struct file_header none = { .size = 0 };
 
 	pf->to = to;
-	pf->ev = ev;
-	pf->attr = make_attr(ev);
-	memcpy(fa.attr, &pf->attr, sizeof(fa.attr));
+	pf->evs = evs;
+	pf->nevs = n;
+	pf->monotonic = monotonic;
+	pf->attrs = xcalloc(n, sizeof(*pf->attrs));
 	put(pf, &none, sizeof(none));
-	put(pf, &id, sizeof(id));
-	put(pf, &fa, sizeof(fa));
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t id = EVENT_ID(i);
+
+		put(pf, &id, sizeof(id));
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		struct file_attr fa = { .ids = { sizeof(none) + i * sizeof(uint64_t), sizeof(uint64_t) } };
+
+		pf->attrs[i] = make_attr(pf, &evs[i], !i);
+		memcpy(fa.attr, &pf->attrs[i], sizeof(fa.attr));
+		put(pf, &fa, sizeof(fa));
+	}
 	return pf;
 }
 
@@ -106,6 +125,7 @@ void perf_file_free(struct perf_file *pf)
 	if (!pf)
 		return;
 	strbuf_fini(&pf->rec);
+	free(pf->attrs);
 	for (int f = 0; f < FEATURES; f++)
 		strbuf_fini(&pf->features[f]);
 	free(pf);
@@ -145,6 +165,8 @@ static void record_end(struct perf_file *pf, const struct perf_file_id *id)
 	strbuf_add_u64(r, id->time);
 	strbuf_add_u32(r, id->cpu);
 	strbuf_add_u32(r, 0);
+	if (has_ids(pf))
+		strbuf_add_u64(r, EVENT_ID(0));
 	record_write(pf);
 }
 
@@ -247,16 +269,18 @@ void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_
 {
 	struct strbuf *r = record_begin(pf, PERF_RECORD_LOST, 0);
 
-	strbuf_add_u64(r, EVENT_ID);
+	strbuf_add_u64(r, EVENT_ID(0));
 	strbuf_add_u64(r, lost);
 	record_end(pf, id);
 }
 
-void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint64_t period, const uint64_t *kernel,
+void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint32_t event, uint64_t period, const uint64_t *kernel,
 		      size_t nkernel, const uint64_t *user, size_t nuser)
 {
 	struct strbuf *r = record_begin(pf, PERF_RECORD_SAMPLE, nkernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 
+	if (has_ids(pf))
+		strbuf_add_u64(r, EVENT_ID(event));
 	strbuf_add_u64(r, nkernel ? kernel[0] : nuser ? user[0] : 0);
 	strbuf_add_u32(r, id->pid);
 	strbuf_add_u32(r, id->tid);
@@ -331,7 +355,7 @@ void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns)
 {
 	struct strbuf *f = &pf->features[FEATURE_CLOCK_DATA];
 
-	if (!pf->ev->monotonic)
+	if (!pf->monotonic)
 		return;
 	strbuf_add_u32(f, 1);					/* version */
 	strbuf_add_u32(f, CLOCK_MONOTONIC);
@@ -339,29 +363,32 @@ void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns)
 	strbuf_add_u64(f, ns);
 }
 
-static void describe_event(struct perf_file *pf)
+static void describe_events(struct perf_file *pf)
 {
 	struct strbuf *f = &pf->features[FEATURE_EVENT_DESC];
 
-	strbuf_add_u32(f, 1);
+	strbuf_add_u32(f, pf->nevs);
 	strbuf_add_u32(f, ATTR_SIZE);
-	strbuf_add(f, &pf->attr, ATTR_SIZE);
-	strbuf_add_u32(f, 1);
-	add_counted_text(f, pf->ev->name);
-	strbuf_add_u64(f, EVENT_ID);
+	for (uint32_t i = 0; i < pf->nevs; i++) {
+		strbuf_add(f, &pf->attrs[i], ATTR_SIZE);
+		strbuf_add_u32(f, 1);
+		add_counted_text(f, pf->evs[i].name);
+		strbuf_add_u64(f, EVENT_ID(i));
+	}
 }
 
 int perf_file_finish(struct perf_file *pf)
 {
-	const uint64_t attrs = sizeof(struct file_header) + sizeof(uint64_t), data = attrs + sizeof(struct file_attr);
+	const uint64_t attrs = sizeof(struct file_header) + pf->nevs * sizeof(uint64_t);
+	const uint64_t data = attrs + pf->nevs * sizeof(struct file_attr);
 	struct file_header h = {
 		.magic = { 'P', 'E', 'R', 'F', 'I', 'L', 'E', '2' },
 		.size = sizeof(h), .attr_size = sizeof(struct file_attr),
-		.attrs = { attrs, sizeof(struct file_attr) }, .data = { data, pf->bytes - data },
+		.attrs = { attrs, pf->nevs * sizeof(struct file_attr) }, .data = { data, pf->bytes - data },
 	};
 	uint64_t off = pf->bytes;
 
-	describe_event(pf);
+	describe_events(pf);
 	if (pf->first) {
 		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->first);
 		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->last);

@@ -1,5 +1,5 @@
 /*
- * Writes the perf.data file format (PERFILE2) with one event; it does not interpret the contents.
+ * Writes the perf.data file format (PERFILE2); it does not interpret the contents.
  * Sources: tools/perf/Documentation/perf.data-file-format.txt, tools/perf/util/header.c,
  * tools/lib/perf/include/perf/event.h, the comment at enum perf_event_type in
  * include/uapi/linux/perf_event.h. Records are written as they come; only the sections behind them
@@ -21,10 +21,10 @@ struct perf_file_event {
 	const char *name;	/* "cpu-clock:u"; borrowed */
 	uint32_t type;		/* PERF_TYPE_* */
 	uint64_t config;	/* PERF_COUNT_* */
+	uint64_t config1, config2;
 	uint64_t period;	/* in the event's unit; with @freq: Hz */
 	bool freq;
 	bool exclude_user, exclude_kernel;
-	bool monotonic;		/* times are CLOCK_MONOTONIC's; otherwise of perf's own clock */
 };
 
 /* The origin of a record, which sample_id_all appends to it. */
@@ -33,8 +33,11 @@ struct perf_file_id {
 	uint64_t time;		/* ns */
 };
 
-/* Starts at the stream's position, which must be 0 of a seekable file. Never fails. */
-struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *ev);
+/*
+ * Starts at the stream's position, which must be 0 of a seekable file. @evs: the @n events, at least
+ * one, borrowed. @monotonic: times are CLOCK_MONOTONIC's; otherwise of perf's own clock. Never fails.
+ */
+struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *evs, uint32_t n, bool monotonic);
 void perf_file_free(struct perf_file *pf);	/* accepts NULL */
 
 /* ---- records; texts are cut to PERF_FILE_TEXT bytes ---- */
@@ -62,8 +65,11 @@ void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_
 
 /* Maximum number of frames in a record, which has a 16-bit length. */
 #define PERF_FILE_FRAMES 8000
-/* @kernel and @user: runtime addresses, leaf first; together at most PERF_FILE_FRAMES. */
-void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint64_t period, const uint64_t *kernel,
+/*
+ * @event: index in the events. @kernel and @user: runtime addresses, leaf first; together at most
+ * PERF_FILE_FRAMES.
+ */
+void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint32_t event, uint64_t period, const uint64_t *kernel,
 		      size_t nkernel, const uint64_t *user, size_t nuser);
 
 /* ---- sections behind the records ---- */
@@ -78,7 +84,7 @@ void perf_file_cpus(struct perf_file *pf, uint32_t n);
 void perf_file_memory(struct perf_file *pf, uint64_t kb);
 /* The file under @name has this build-id of @len bytes, at most BUILD_ID_MAX. */
 void perf_file_build_id(struct perf_file *pf, const char *name, bool kernel, const uint8_t *id, size_t len);
-/* Record time @ns was at wall clock @wall_ns. Nothing is written without event.monotonic. */
+/* Record time @ns was at wall clock @wall_ns. Nothing is written for perf's own clock. */
 void perf_file_clock(struct perf_file *pf, uint64_t wall_ns, uint64_t ns);
 
 /* Writes all sections and the header. 0, or negative errno of the first failed write. */

@@ -17,6 +17,7 @@
 #include "bytes/json.h"
 #include "naming/naming.h"
 #include "output/firefox_tables.h"
+#include "recording/rec_events.h"
 #include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
@@ -338,8 +339,7 @@ static void put_entry(struct json *j, const char *label, const char *value)
 static void put_extra(const struct document *d)
 {
 	static const char *const keys[][2] = {
-		{ "Host", "hostname" }, { "Kernel", "kernel" }, { "Target", "target" }, { "Event", "event" },
-		{ "Recorded with", "cmdline" },
+		{ "Host", "hostname" }, { "Kernel", "kernel" }, { "Target", "target" }, { "Recorded with", "cmdline" },
 	};
 	struct strbuf sb = STRBUF_INIT;
 	struct ev_ledger led;
@@ -348,8 +348,11 @@ static void put_extra(const struct document *d)
 	json_begin_object(d->j, NULL);
 	json_str(d->j, "label", "Recording");
 	json_begin_array(d->j, "entries");
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+		if (i == ARRAY_SIZE(keys) - 1)
+			put_entry(d->j, "Event", d->in->event->name);
 		put_entry(d->j, keys[i][0], info(d, keys[i][1]));
+	}
 	if (rec_reader_ledger(d->in->reader, &led)) {
 		ledger_sums_text(&led, &sb);
 		ledger_sums_absences(&led, &sb);
@@ -364,7 +367,7 @@ static void put_extra(const struct document *d)
 /* Distance between samples of a running thread, ms. */
 static double interval(const struct document *d)
 {
-	const uint64_t hz = strtoull(info(d, "frequency"), NULL, 10), fixed = strtoull(info(d, "period"), NULL, 10);
+	const uint64_t hz = d->in->event->freq, fixed = hz ? 0 : d->in->event->period;
 
 	if (d->clock && fixed)
 		return (double)fixed / NS_PER_MS;
@@ -419,7 +422,7 @@ void to_firefox(const struct to_firefox *in, FILE *to)
 		.in = in, .j = json_new(to), .stacks = collect_each_nodes(in->col), .start = rec_reader_start(in->reader),
 	};
 
-	d.clock = !*info(&d, "event") || strstr(info(&d, "event"), "clock");
+	d.clock = rec_events_is_clock(in->event);
 	firefox_tables_init(&d.tables, in->col, in->nm, d.stacks, in->col->neach);
 	make_samples(&d);
 	json_begin_object(d.j, NULL);

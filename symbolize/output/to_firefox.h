@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 struct collect;
+struct ev_event;
 struct naming;
 struct rec_reader;
 
@@ -16,6 +17,7 @@ struct to_firefox {
 	const struct collect *col;	/* with opts.each */
 	const struct naming *nm;	/* with opts.detail */
 	struct rec_reader *reader;
+	const struct ev_event *event;	/* of the samples */
 	bool period;			/* weights are periods, not samples */
 };
 

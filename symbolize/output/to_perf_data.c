@@ -20,6 +20,7 @@
 #include "modules/kernel_id.h"
 #include "output/buildid_dir.h"
 #include "output/perf_file.h"
+#include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/replay.h"
 #include "support/interrupt.h"
@@ -335,6 +336,12 @@ static void tell_losses(struct export *x, uint64_t until)
 	}
 }
 
+/* A damaged recording may have samples of events that it does not describe. */
+static bool is_wanted(const struct to_perf_data *in, uint32_t event)
+{
+	return in->event == REC_EVENTS_ALL ? event < in->events->n : event == in->event;
+}
+
 static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct export *x = ctx;
@@ -349,7 +356,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (++x->seen % PROGRESS_EVERY == 0)
 		progress_show(&x->progress, x->seen);
 	callchain_build(x->pass.cc, ev, s->in_exec ? NULL : s->img->as, &st);
-	if (!x->pf)
+	if (!x->pf || !is_wanted(x->in, ev->event))
 		return 0;
 	n = st.n;
 	/*
@@ -380,7 +387,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	tell_thread(x, s);
 	x->last = MAX(x->last, ev->time);
 	/* As in all our outputs: every sample counts at least 1. */
-	perf_file_sample(x->pf, &id, MAX(ev->period, 1ull), x->kernel, nkernel, x->user, nuser);
+	perf_file_sample(x->pf, &id, x->in->event == REC_EVENTS_ALL ? ev->event : 0, MAX(ev->period, 1ull), x->kernel, nkernel, x->user, nuser);
 	x->in->samples++;
 	return 0;
 }
@@ -469,23 +476,43 @@ static uint64_t number(const struct rec_reader *r, const char *key)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-/* An event with a name that nsprof does not know has some type; readers use the name. */
-static void set_event(struct perf_file_event *ev, const struct rec_reader *r, char name[64])
+/*
+ * An event of a plain recording has only a name; if nsprof does not know it, it has some type, and
+ * readers use the name. So does a tracepoint: perf reads no file that has one without its format.
+ */
+static void set_event(struct perf_file_event *out, const struct ev_event *ev, bool plain)
 {
-	const char *event = rec_reader_info(r, "event"), *mod = rec_reader_info(r, "event_modifier");
-	const char *clock = rec_reader_info(r, "clock");
-	const struct event_name *known;
+	const char *name = *ev->name ? ev->name : "cpu-clock";
+	const struct event_name *known = plain ? event_name_find(name, strlen(name)) : NULL;
 
-	event = event && *event ? event : "cpu-clock";
-	mod = mod ? mod : "";
-	snprintf(name, 64, "%s%s%s", event, *mod ? ":" : "", mod);
-	known = event_name_find(event, strlen(event));
-	*ev = (struct perf_file_event){
-		.name = name, .type = known ? known->type : PERF_TYPE_RAW, .config = known ? known->config : 0,
-		.freq = number(r, "frequency"), .monotonic = clock && !strcmp(clock, "monotonic"),
-		.exclude_kernel = strchr(mod, 'u') && !strchr(mod, 'k'), .exclude_user = strchr(mod, 'k') && !strchr(mod, 'u'),
+	*out = (struct perf_file_event){
+		.name = xasprintf("%s%s%s", name, *ev->modifier ? ":" : "", ev->modifier),
+		.type = known ? known->type : plain || ev->type == PERF_TYPE_TRACEPOINT ? (uint32_t)PERF_TYPE_RAW : ev->type,
+		.config = known ? known->config : plain ? 0 : ev->config, .config1 = ev->config1, .config2 = ev->config2,
+		.freq = ev->freq, .period = ev->freq ? ev->freq : MAX(ev->period, 1ull),
+		.exclude_kernel = strchr(ev->modifier, 'u') && !strchr(ev->modifier, 'k'),
+		.exclude_user = strchr(ev->modifier, 'k') && !strchr(ev->modifier, 'u'),
 	};
-	ev->period = ev->freq ? number(r, "frequency") : MAX(number(r, "period"), 1ull);
+}
+
+/* The events to write; their number in *@n. Free with free_events(). */
+static struct perf_file_event *make_events(const struct to_perf_data *in, uint32_t *n)
+{
+	const bool all = in->event == REC_EVENTS_ALL;
+	struct perf_file_event *evs;
+
+	*n = all ? (uint32_t)in->events->n : 1;
+	evs = xcalloc(*n, sizeof(*evs));
+	for (uint32_t i = 0; i < *n; i++)
+		set_event(&evs[i], &in->events->v[all ? i : in->event], in->events->plain);
+	return evs;
+}
+
+static void free_events(struct perf_file_event *evs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		free((char *)evs[i].name);
+	free(evs);
 }
 
 static void tell_features(struct export *x)
@@ -516,13 +543,14 @@ static void tell_features(struct export *x)
 
 static int write_file(struct export *x)
 {
+	const char *clock = rec_reader_info(x->in->reader, "clock");
 	const struct rec_damage *d;
-	struct perf_file_event ev;
-	char name[64];
+	struct perf_file_event *evs;
+	uint32_t n;
 	int err;
 
-	set_event(&ev, x->in->reader, name);
-	x->pf = perf_file_new(x->in->to, &ev);
+	evs = make_events(x->in, &n);
+	x->pf = perf_file_new(x->in->to, evs, n, clock && !strcmp(clock, "monotonic"));
 	err = stack_pass_run(x);
 	if (err >= 0) {
 		tell_losses(x, UINT64_MAX);
@@ -530,6 +558,7 @@ static int write_file(struct export *x)
 		x->in->write_err = perf_file_finish(x->pf);
 	}
 	perf_file_free(x->pf);
+	free_events(evs, n);
 	d = rec_reader_damage(x->in->reader);
 	if (err >= 0 && !x->in->write_err && x->in->buildid_dir && !(x->in->strict && (d->cut || d->bad_blocks || d->behind))) {
 		int e = buildid_dir_write(x->in->buildid_dir, x->in->reader, x->pass.mods, x->kernel_id, x->kernel_id_len);

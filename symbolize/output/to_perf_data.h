@@ -10,12 +10,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "recording/rec_events.h"
 #include "unwind/unwind.h"
 
 struct rec_reader;
 
 struct to_perf_data {
 	struct rec_reader *reader;	/* alive_init() was called with it */
+	const struct rec_events *events;	/* of @reader */
+	uint32_t event;			/* only this one; REC_EVENTS_ALL: all */
 	FILE *to;			/* a file, at its beginning */
 	const struct unwinder_ops *unwinder;
 	uint32_t max_stack;		/* frames kept of a stack, from the leaf */

@@ -31,6 +31,8 @@ struct pprof {
 	struct strbuf out;
 	struct intern *strings;		/* the string table; 0 is "", as the format requires */
 	struct u64map mappings;		/* string id of a file -> mapping id */
+	uint32_t nevents;		/* at least 1; each has two values */
+	uint64_t *values;		/* owned; of the current sample: samples and period by event */
 	struct strbuf one, inner;	/* the current message, and one within it */
 };
 
@@ -176,8 +178,8 @@ static void put_sample(struct pprof *w, const struct profile_count *c)
 		put_varint(&w->inner, p->nodes[node].frame);
 	put_bytes(&w->one, SAMPLE_LOCATION, w->inner.s, w->inner.len);
 	strbuf_reset(&w->inner);
-	put_varint(&w->inner, c->samples);
-	put_varint(&w->inner, c->period);
+	for (uint32_t i = 0; i < 2 * w->nevents; i++)
+		put_varint(&w->inner, w->values[i]);
 	put_bytes(&w->one, SAMPLE_VALUE, w->inner.s, w->inner.len);
 	strbuf_reset(&w->inner);
 	if (c->thread) {
@@ -200,7 +202,10 @@ static int by_thread_and_node(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The format has no times: blocks with the same thread and stack are merged. */
+/*
+ * The format has no times, and a sample has a value for each event: counts with the same thread and
+ * stack are merged.
+ */
 static void put_samples(struct pprof *w)
 {
 	struct profile_count *counts = xcalloc(w->p->ncounts + 1, sizeof(*counts));
@@ -210,13 +215,14 @@ static void put_samples(struct pprof *w)
 		qsort(counts, w->p->ncounts, sizeof(*counts), by_thread_and_node);
 	}
 	for (size_t i = 0; i < w->p->ncounts;) {
-		struct profile_count sum = counts[i];
+		const struct profile_count *first = &counts[i];
 
-		for (i++; i < w->p->ncounts && !by_thread_and_node(&sum, &counts[i]); i++) {
-			sum.samples += counts[i].samples;
-			sum.period += counts[i].period;
+		memset(w->values, 0, 2 * w->nevents * sizeof(*w->values));
+		for (; i < w->p->ncounts && !by_thread_and_node(first, &counts[i]); i++) {
+			w->values[2 * counts[i].event] += counts[i].samples;
+			w->values[2 * counts[i].event + 1] += counts[i].period;
 		}
-		put_sample(w, &sum);
+		put_sample(w, first);
 	}
 	free(counts);
 }
@@ -241,7 +247,8 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 	 * varies.
 	 */
 	put_u64(&w->out, PROFILE_PERIOD, fixed ? fixed : hz && !strcmp(unit, "nanoseconds") ? 1000000000 / hz : 0);
-	if (profile_by_period(w->p))
+	/* By default the last type counts: with one event its period, with several that of the last. */
+	if (profile_by_period(w->p) || w->p->nevents)
 		put_u64(&w->out, PROFILE_DEFAULT_TYPE, str(w, type));
 	for (size_t i = 0; i < ARRAY_SIZE(comments); i++) {
 		const char *v = profile_meta(w->p, comments[i]);
@@ -253,24 +260,58 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 		put_bytes(&w->out, PROFILE_STRING, intern_str(w->strings, i), intern_len(w->strings, i));
 }
 
+/*
+ * The types of one event's values. With several, only the first may be called "samples", and only the
+ * first clock "cpu".
+ */
+static void put_types(struct pprof *w, uint32_t at, bool *clock_seen)
+{
+	const struct profile_event *ev = &w->p->events[at];
+	const bool clock = !strcmp(profile_text(w->p, ev->unit), "ns");
+	struct strbuf name = STRBUF_INIT, samples = STRBUF_INIT;
+
+	profile_event_text(w->p, at, &name);
+	strbuf_addf(&samples, "%s:samples", name.s ? name.s : "");
+	if (clock && !*clock_seen) {
+		strbuf_reset(&name);
+		strbuf_adds(&name, "cpu");
+		*clock_seen = true;
+	}
+	value_type(w, PROFILE_SAMPLE_TYPE, at ? samples.s : "samples", "count");
+	value_type(w, PROFILE_SAMPLE_TYPE, name.s ? name.s : "", clock ? "nanoseconds" : "count");
+	strbuf_fini(&name);
+	strbuf_fini(&samples);
+}
+
 int to_pprof(FILE *to, const struct profile *p, const struct modules *mods)
 {
 	struct pprof w = { .p = p, .strings = intern_new() };
 	const char *event = profile_meta(p, "event");
-	const bool clock = !event || strstr(event, "clock");
+	const bool clock = p->nevents ? !strcmp(profile_text(p, p->events[0].unit), "ns") : !event || strstr(event, "clock");
+	struct strbuf first = STRBUF_INIT;
+	bool clock_seen = false;
 	int err;
 
-	value_type(&w, PROFILE_SAMPLE_TYPE, "samples", "count");
-	value_type(&w, PROFILE_SAMPLE_TYPE, clock ? "cpu" : event, clock ? "nanoseconds" : "count");
+	w.nevents = MAX(p->nevents, 1u);
+	w.values = xcalloc(2 * (size_t)w.nevents, sizeof(*w.values));
+	for (uint32_t i = 0; i < p->nevents; i++)
+		put_types(&w, i, &clock_seen);
+	if (!p->nevents) {
+		value_type(&w, PROFILE_SAMPLE_TYPE, "samples", "count");
+		value_type(&w, PROFILE_SAMPLE_TYPE, clock ? "cpu" : event, clock ? "nanoseconds" : "count");
+	}
 	for (uint32_t i = 1; i < p->nframes; i++)
 		put_frame(&w, i, mods);
 	put_samples(&w);
-	put_rest(&w, clock ? "cpu" : event, clock ? "nanoseconds" : "count");
+	profile_event_text(p, 0, &first);
+	put_rest(&w, clock ? "cpu" : p->nevents ? first.s : event, clock ? "nanoseconds" : "count");
+	strbuf_fini(&first);
 	err = zlib_gzip(to, w.out.s, w.out.len);
 	strbuf_fini(&w.out);
 	strbuf_fini(&w.one);
 	strbuf_fini(&w.inner);
 	intern_free(w.strings);
 	u64map_fini(&w.mappings);
+	free(w.values);
 	return err;
 }

@@ -11,7 +11,7 @@ struct modules;
 struct profile;
 
 /*
- * Values are samples and, if the event is a clock, CPU time in ns, otherwise its count. Labels
+ * Values of each event are samples and, if it is a clock, CPU time in ns, otherwise its count. Labels
  * identify the thread: pid, tid, comm, container, cgroup. @mods: source of the mappings' build-ids.
  * Write errors are left in @to's error flag. 0 or -ENOMEM.
  */

@@ -12,6 +12,7 @@
 #include "base/xalloc.h"
 #include "naming/naming.h"
 #include "recording/ctr_table.h"
+#include "recording/rec_events.h"
 #include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
@@ -21,6 +22,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define BLOCK_MIN_NS UINT64_C(10000000)
 #define BLOCKS_WANTED 1000u
+#define EVENT_KEYS 4u	/* settings that describe the event */
 
 /* ---- time ---- */
 
@@ -151,7 +153,8 @@ static void add_counts(struct builder *b, const uint32_t *nodes)
 		const struct thread_times_count *from = &s->counts[i];
 		const struct profile_count c = {
 			.thread = threads[s->slots[from->slot].thread], .block = s->slots[from->slot].block / together,
-			.node = nodes[from->node], .samples = from->samples, .period = from->period,
+			.node = nodes[from->node], .event = b->p->nevents ? s->slots[from->slot].event : 0,
+			.samples = from->samples, .period = from->period,
 		};
 
 		profile_count(b->p, &c);
@@ -196,6 +199,17 @@ static void meta_u64(struct profile *p, const char *key, uint64_t v)
 	profile_set_meta(p, key, text);
 }
 
+/* The facts of the profile's first or only event. */
+static void add_event_facts(struct profile *p, const struct ev_event *ev)
+{
+	meta_bytes(p, "event", ev->name);
+	meta_bytes(p, "event_modifier", ev->modifier);
+	if (ev->freq)
+		meta_u64(p, "frequency", ev->freq);
+	else if (ev->period)
+		meta_u64(p, "fixed_period", ev->period);
+}
+
 static void add_settings(struct profile *p, const struct to_profile *in)
 {
 	static const char *const keys[][2] = {
@@ -204,12 +218,47 @@ static void add_settings(struct profile *p, const struct to_profile *in)
 		{ "stack_bytes", "dump_size" }, { "ncpus", "ncpus" }, { "hostname", "hostname" },
 		{ "target", "target" }, { "command", "cmdline" }, { "begin_wall_ns", "start_wall_ns" },
 	};
+	const struct rec_events *events = in->col->opts.events;
+	const uint32_t event = in->col->opts.event == REC_EVENTS_ALL ? 0 : in->col->opts.event;
+	const bool described = events && !events->plain;
 
 	meta_bytes(p, "input", in->input);
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+	if (described)
+		add_event_facts(p, &events->v[event]);
+	for (size_t i = described ? EVENT_KEYS : 0; i < ARRAY_SIZE(keys); i++)
 		meta_bytes(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
-	meta(p, "weight", collect_periods_vary(in->col) ? "period" : "samples");
+	meta(p, "weight", collect_periods_vary(in->col, event) ? "period" : "samples");
 	meta_u64(p, "duration_ns", in->col->last_time);
+}
+
+static uint32_t string_of(struct profile *p, const char *bytes)
+{
+	struct strbuf sb = STRBUF_INIT;
+	uint32_t id;
+
+	escape_bytes(&sb, bytes);
+	id = profile_string(p, sb.s ? sb.s : "");
+	strbuf_fini(&sb);
+	return id;
+}
+
+/* With several events. */
+static void add_events(struct profile *p, const struct collect *col)
+{
+	const struct rec_events *events = col->opts.events;
+
+	if (col->opts.event != REC_EVENTS_ALL || !events || events->n < 2)
+		return;
+	for (uint32_t i = 0; i < events->n; i++) {
+		const struct ev_event *ev = &events->v[i];
+
+		profile_event(p, &(struct profile_event){
+			.name = string_of(p, ev->name), .modifier = string_of(p, ev->modifier),
+			.unit = string_of(p, ev->unit), .frequency = ev->freq, .fixed_period = ev->freq ? 0 : ev->period,
+			.by_period = collect_periods_vary(col, i), .truncated = col->events[i].truncated,
+			.incomplete = col->events[i].incomplete,
+		});
+	}
 }
 
 static void add_losses(struct profile *p, const struct to_profile *in)
@@ -281,6 +330,7 @@ struct profile *to_profile(const struct to_profile *in)
 	b.texts = xcalloc(intern_count(in->col->texts), sizeof(*b.texts));
 	frames = make_frames(&b);
 	nodes = make_nodes(&b, frames);
+	add_events(b.p, in->col);
 	add_counts(&b, nodes);
 	add_settings(b.p, in);
 	meta_u64(b.p, "inlines", in->nm->opts.inlines);

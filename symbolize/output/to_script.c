@@ -20,6 +20,7 @@
 #include "modules/module_symbols.h"
 #include "naming/naming.h"
 #include "profile/folded_frame.h"
+#include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 
@@ -189,7 +190,8 @@ struct printer {
 	const struct to_script *in;
 	FILE *to;
 	struct script_texts comms, cgroups, dsos, syms;
-	const char *event;
+	char **events;		/* owned, with the names */
+	int event_width;	/* of the longest name */
 	uint64_t since;		/* ns; the zero of printed times */
 };
 
@@ -299,7 +301,7 @@ static void print_sample(struct printer *p, const struct collect_each *e, uint32
 	if (fields & SCRIPT_PERIOD)
 		fprintf(to, "%10" PRIu64 " ", e->period);
 	if (fields & SCRIPT_EVENT)
-		fprintf(to, "%s: ", p->event);
+		fprintf(to, "%*s: ", p->event_width, p->events[e->event]);
 	if (fields & SCRIPT_CGROUP) {
 		putc(' ', to);
 		put(to, &p->cgroups, t->cgroup);
@@ -334,24 +336,48 @@ static void print_header(const struct printer *p)
 			fprintf(p->to, "# %s : %s%s\n", keys[i][0], sb.s, keys[i][2] ? keys[i][2] : "");
 		}
 	strbuf_fini(&sb);
-	fprintf(p->to, "# event : name = %s\n# ========\n#\n", p->event);
+	for (size_t i = 0; i < p->in->col->nevents; i++)
+		if (p->in->col->opts.event == REC_EVENTS_ALL || p->in->col->opts.event == i)
+			fprintf(p->to, "# event : name = %s\n", p->events[i]);
+	fputs("# ========\n#\n", p->to);
+}
+
+/* As perf does, all names are as wide as the longest one that can occur. */
+static void name_events(struct printer *p)
+{
+	const struct collect_opts *o = &p->in->col->opts;
+	const struct rec_events *events = o->events;
+	struct strbuf name = STRBUF_INIT, shown = STRBUF_INIT;
+	struct event_label label;
+
+	p->events = xcalloc(p->in->col->nevents, sizeof(*p->events));
+	for (size_t i = 0; i < p->in->col->nevents; i++) {
+		strbuf_reset(&name);
+		strbuf_reset(&shown);
+		label = events ? rec_events_label(&events->v[i]) : (struct event_label){ "", "" };
+		if (!*label.name)
+			label.name = "cpu-clock";
+		event_label_text(&label, &name);
+		escape_word(&shown, name.s);
+		p->events[i] = xstrdup(shown.s);
+		if (o->event == REC_EVENTS_ALL || o->event == i)
+			p->event_width = MAX(p->event_width, (int)shown.len);
+	}
+	strbuf_fini(&name);
+	strbuf_fini(&shown);
 }
 
 void to_script(const struct to_script *in, FILE *to)
 {
-	const char *event = rec_reader_info(in->reader, "event"), *mod = rec_reader_info(in->reader, "event_modifier");
-	char *name = xasprintf("%s%s%s", event ? event : "cpu-clock", mod && *mod ? ":" : "", mod ? mod : "");
 	struct printer p = {
 		.in = in, .to = to, .comms = texts_of(TEXT_COMM, in->col->texts), .cgroups = texts_of(TEXT_DSO, in->col->texts),
 		.dsos = texts_of(TEXT_DSO, in->nm->names), .syms = texts_of(TEXT_SYM, in->nm->names),
 	};
-	struct strbuf shown = STRBUF_INIT;
 	const struct collect_each *each = in->col->each;
 	const size_t n = in->header_only ? 0 : in->col->neach;
 	uint32_t *nodes = collect_each_nodes(in->col);
 
-	escape_word(&shown, name);
-	p.event = shown.s;
+	name_events(&p);
 	if (in->header || in->header_only)
 		print_header(&p);
 	for (size_t i = 0; i < n && !ferror(to); i++) {
@@ -363,7 +389,8 @@ void to_script(const struct to_script *in, FILE *to)
 	texts_fini(&p.cgroups);
 	texts_fini(&p.dsos);
 	texts_fini(&p.syms);
-	strbuf_fini(&shown);
+	for (size_t i = 0; i < in->col->nevents; i++)
+		free(p.events[i]);
+	free(p.events);
 	free(nodes);
-	free(name);
 }

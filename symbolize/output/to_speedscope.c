@@ -47,13 +47,18 @@ static void put_stack(struct json *j, const struct profile *p, uint32_t node, ui
 	json_end_array(j);
 }
 
-/* Counts [@from, @to) belong to one thread. */
+/* Counts [@from, @to) belong to one event and thread. */
 static void put_thread(struct json *j, const struct profile *p, bool period, size_t from, size_t to, uint32_t *stack)
 {
 	const struct profile_thread *t = &p->threads[p->counts[from].thread];
 	struct strbuf name = STRBUF_INIT;
 	uint64_t sum = 0;
 
+	if (p->nevents) {
+		period = p->events[p->counts[from].event].by_period;
+		profile_event_text(p, p->counts[from].event, &name);
+		strbuf_adds(&name, ": ");
+	}
 	for (size_t i = from; i < to; i++)
 		sum += profile_weight(&p->counts[i], period);
 	strbuf_addf(&name, "%s %" PRId32 "/%" PRId32, profile_text(p, t->comm), t->pid, t->tid);
@@ -91,7 +96,7 @@ void to_speedscope(FILE *to, const struct profile *p, bool period)
 	put_frames(j, p);
 	json_begin_array(j, "profiles");
 	for (size_t from = 0, i = 1; from < p->ncounts; from = i++) {
-		while (i < p->ncounts && p->counts[i].thread == p->counts[from].thread)
+		while (i < p->ncounts && p->counts[i].thread == p->counts[from].thread && p->counts[i].event == p->counts[from].event)
 			i++;
 		put_thread(j, p, period, from, i, stack);
 	}

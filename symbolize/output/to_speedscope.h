@@ -11,8 +11,8 @@
 struct profile;
 
 /*
- * One profile for each thread, with its samples by blocks of time. Weights are samples, or events
- * with @period. Write errors are left in @to's error flag.
+ * One profile for each event and thread, with its samples by blocks of time. Weights are samples, or
+ * events with @period. With several events, each has its own choice (profile_event.by_period). Write errors are left in @to's error flag.
  */
 void to_speedscope(FILE *to, const struct profile *p, bool period);
 

@@ -16,6 +16,7 @@
 #include "host/parser.h"
 #include "debuginfo/inlines.h"
 #include "modules/jitcode.h"
+#include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/sample_cgroups.h"
 #include "replay/sample_filter.h"
@@ -74,6 +75,7 @@ struct seen {
 	uint32_t joined;	/* node with joined frames, valid if @border holds; 0: none */
 	uint64_t border;	/* struct stack */
 	uint32_t slot;		/* thread_times.h; 0: not counted there */
+	uint32_t event;
 };
 
 /* A sample whose stack depends on whether @image had begun to run. */
@@ -101,6 +103,10 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	locations_init(&c->locs);
 	stacktree_init(&c->tree);
 	thread_times_init(&c->spread, c->texts);
+	c->leads_event = opts->split == LEAD_EVENT || lead_has(&opts->lead, LEAD_EVENT);
+	c->nevents = opts->events ? (uint32_t)opts->events->n : 1;
+	c->events = xcalloc(c->nevents, sizeof(*c->events));
+	c->selects = opts->filter || (opts->event != REC_EVENTS_ALL && c->nevents > 1);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
 	/* No blanks in these names: users grep for them. */
@@ -136,6 +142,7 @@ void collect_fini(struct collect *c)
 	free(c->leads);
 	free(c->each);
 	free(c->doubts);
+	free(c->events);
 	pending_joins_fini(&c->pending);
 	filtered_out_fini(&c->leftout);
 }
@@ -145,12 +152,24 @@ bool collect_incomplete(enum unwind_end end)
 	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
 }
 
+/* The address tells it from a thread of that name, and says which event it is. */
+static uint32_t event_location(struct collect *c, uint32_t event)
+{
+	struct location loc = { .kind = LOC_TEXT, .addr = (uint64_t)event + 1 };
+
+	leading_event(c->opts.events ? &c->opts.events->v[event] : NULL, &c->lead);
+	loc.owner = intern_add(c->texts, c->lead.s);
+	return locations_id(&c->locs, &loc);
+}
+
 static uint32_t lead_location(struct collect *c, enum lead_by by, const struct replay_sample *s)
 {
 	const struct location process = { .kind = LOC_PROCESS, .owner = s->img->index };
 
 	if (by == LEAD_PROCESS)
 		return locations_id(&c->locs, &process);
+	if (by == LEAD_EVENT)
+		return event_location(c, s->ev->event);
 	leading_frame(&c->opts.lead, by, s, &c->lead);
 	return text_location(c, c->lead.s);
 }
@@ -173,8 +192,9 @@ static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
 
 static struct lead_node *lead_of(struct collect *c, const struct replay_sample *s)
 {
+	const uint64_t event = c->leads_event ? s->ev->event : 0;
 	bool is_new;
-	uint64_t *slot = u64map_put(&c->threads, s->ev->tid, &is_new);
+	uint64_t *slot = u64map_put(&c->threads, event << 32 | s->ev->tid, &is_new);
 	struct lead_node *ln;
 
 	if (is_new) {
@@ -357,9 +377,9 @@ static uint32_t stack_node(struct collect *c, const struct replay_sample *s, con
 
 static void show_progress(struct collect *c)
 {
-	uint64_t samples = c->seen;
+	uint64_t samples = c->seen + c->others;
 
-	if (c->seen % PROGRESS_EVERY)
+	if (samples % PROGRESS_EVERY)
 		return;
 	if (c->all_samples)
 		samples = atomic_fetch_add(c->all_samples, PROGRESS_EVERY) + PROGRESS_EVERY;
@@ -387,7 +407,7 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 	node = stack_node(c, s, &st, st.n, node);
 	if (!st.n)
 		node = stacktree_child(&c->tree, node, c->empty);
-	seen = (struct seen){ .node = node, .end = st.end, .at = st.at ? st.at->id : 0 };
+	seen = (struct seen){ .node = node, .end = st.end, .at = st.at ? st.at->id : 0, .event = s->ev->event };
 	if (!seen.at && st.end == UNWIND_NO_JIT_ROWS)
 		seen.at = COLLECT_AT_IMAGE | s->img->index;
 	if (st.joined) {
@@ -398,9 +418,14 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 }
 
 /* Counts samples whose stack is at @node and ends with @end in module @at. */
-static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot,
+static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot, uint32_t event,
 		     uint64_t samples, uint64_t period)
 {
+	struct collect_event *ev = &c->events[event];
+
+	ev->samples += samples;
+	ev->truncated += end == UNWIND_COPY_END || end == UNWIND_CUT ? samples : 0;
+	ev->incomplete += collect_incomplete(end) ? samples : 0;
 	stacktree_count(&c->tree, node, samples, period);
 	if (slot)
 		thread_times_count(&c->spread, slot, node, samples, period);
@@ -416,10 +441,11 @@ static void count(struct collect *c, const struct seen *seen, uint64_t period)
 	if (seen->joined)
 		pending_joins_add(&c->pending, &(struct pending_join){
 			.border = seen->border, .joined = seen->joined, .cut = seen->node,
-			.end = seen->end, .at = seen->at, .slot = seen->slot, .samples = 1, .period = period,
+			.end = seen->end, .at = seen->at, .slot = seen->slot, .event = seen->event,
+			.samples = 1, .period = period,
 		});
 	else
-		count_at(c, seen->node, seen->end, seen->at, seen->slot, 1, period);
+		count_at(c, seen->node, seen->end, seen->at, seen->slot, seen->event, 1, period);
 }
 
 /* Counts the samples with joined frames, once all shares have seen all their samples. */
@@ -433,9 +459,9 @@ static void settle_pending(struct collect *c, struct collect *const *all, size_t
 		const struct pending_join *p = &c->pending.list[i];
 
 		if (callchain_join_holds(ccs, nall, p->border))
-			count_at(c, p->joined, UNWIND_JOINED, 0, p->slot, p->samples, p->period);
+			count_at(c, p->joined, UNWIND_JOINED, 0, p->slot, p->event, p->samples, p->period);
 		else
-			count_at(c, p->cut, p->end, p->at, p->slot, p->samples, p->period);
+			count_at(c, p->cut, p->end, p->at, p->slot, p->event, p->samples, p->period);
 	}
 	pending_joins_fini(&c->pending);
 	c->pending = (struct pending_joins){ 0 };
@@ -451,13 +477,11 @@ static void note(struct collect *c, struct lead_node *ln, uint32_t tid, uint32_t
 }
 
 /* Skips @s. Its stack is still noted, since later stacks of its thread may be joined to it. */
-static void leave_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln,
-		      enum filter_key misses)
+static void leave_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
 	bool walk = c->opts.walked && u64map_get(c->opts.walked, s->ev->tid);
 	struct stack st;
 
-	c->leftout.by_key[misses]++;
 	note(c, ln, s->ev->tid, LEFTOUT_SKIPPED);
 	callchain_build(c->cc, s->ev, walk && !s->in_exec ? s->img->as : NULL, &st);
 	if (walk && s->maybe_entered)
@@ -483,9 +507,9 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 	}
 	if (c->opts.each) {
 		XGROW(c->each, c->neach, c->each_cap);
-		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread };
+		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread, s->ev->event };
 	}
-	return thread_times_slot(&c->spread, ln->thread, (uint32_t)block);
+	return thread_times_slot(&c->spread, ln->thread, c->opts.each ? 0 : s->ev->event, (uint32_t)block);
 }
 
 static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
@@ -507,22 +531,60 @@ static void keep(struct collect *c, const struct replay_sample *s, struct lead_n
 		count(c, &seen, s->ev->period);
 	}
 	c->samples++;
-	if (!c->opts.filter)
+	if (!c->selects)
 		return;
 	note(c, ln, s->ev->tid, LEFTOUT_SEEN);
 	if (entered.end == UNWIND_COPY_END || entered.end == UNWIND_CUT)
 		note(c, ln, s->ev->tid, LEFTOUT_DEEP);
 }
 
-static void note_periods(struct collect *c, uint64_t min, uint64_t max)
+static void note_periods(struct collect_event *ev, uint64_t min, uint64_t max)
 {
-	c->period_min = c->period_min ? MIN(c->period_min, min) : min;
-	c->period_max = MAX(c->period_max, max);
+	ev->period_min = ev->period_min ? MIN(ev->period_min, min) : min;
+	ev->period_max = MAX(ev->period_max, max);
 }
 
-bool collect_periods_vary(const struct collect *c)
+bool collect_periods_vary(const struct collect *c, uint32_t event)
 {
-	return c->period_min != c->period_max;
+	bool vary = false;
+
+	for (uint32_t i = 0; i < c->nevents; i++)
+		vary |= (event == i || event == REC_EVENTS_ALL) && c->events[i].period_min != c->events[i].period_max;
+	return vary;
+}
+
+struct stacknode *collect_weigh_by_event(const struct collect *c)
+{
+	struct stacknode *nodes = xmemdup(c->tree.nodes, c->tree.n * sizeof(*nodes));
+	uint32_t *event = xcalloc(c->tree.n, sizeof(*event));
+
+	for (size_t i = 1; i < c->tree.n; i++) {
+		struct stacknode *nd = &nodes[i];
+		const struct location *loc = &c->locs.locs[nd->loc];
+
+		event[i] = loc->kind == LOC_TEXT && loc->addr ? (uint32_t)loc->addr - 1 : event[nd->parent];
+		if (nd->samples && collect_periods_vary(c, event[i]))
+			nd->samples = nd->period;
+	}
+	free(event);
+	return nodes;
+}
+
+static void filter_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln, enum filter_key misses)
+{
+	c->leftout.by_key[misses]++;
+	leave_out(c, s, ln);
+}
+
+/* A sample of an event that is not wanted. It changes nothing that is known of the others. */
+static void leave_out_event(struct collect *c, const struct replay_sample *s)
+{
+	struct lead_node ln = { .pid = s->ev->pid };
+
+	c->others++;
+	leave_out(c, s, &ln);
+	parser_working_on(0, NULL);
+	show_progress(c);
 }
 
 static int on_sample(void *ctx, const struct replay_sample *s)
@@ -536,6 +598,11 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		/* Shares can be merged only if each has seen all events. */
 		return c->share ? 0 : COLLECT_STOPPED;
 	}
+	/* A damaged recording may have samples of events that it does not describe. */
+	if (s->ev->event != c->opts.event && (c->opts.event != REC_EVENTS_ALL || s->ev->event >= c->nevents)) {
+		leave_out_event(c, s);
+		return 0;
+	}
 	ln = lead_of(c, s);
 	misses = ln->misses;
 	if (misses == FILTER_TIME && (!c->opts.filter || filter_meets(c->opts.filter, FILTER_TIME, s)))
@@ -543,13 +610,13 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	if (misses == FILTER_KEYS)
 		keep(c, s, ln);
 	else
-		leave_out(c, s, ln, misses);
+		filter_out(c, s, ln, misses);
 	/* What follows reads the recording, not the binary of the last frame. */
 	parser_working_on(0, NULL);
 	if (c->opts.block_ns)
 		c->last_time = MAX(c->last_time, since_start(c, s));
 	c->seen++;
-	note_periods(c, MAX(s->ev->period, 1ull), MAX(s->ev->period, 1ull));
+	note_periods(&c->events[s->ev->event], MAX(s->ev->period, 1ull), MAX(s->ev->period, 1ull));
 	show_progress(c);
 	return 0;
 }
@@ -667,8 +734,16 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 	to->samples += from->samples;
 	to->seen += from->seen;
 	to->late |= from->late;
-	if (from->seen)
-		note_periods(to, from->period_min, from->period_max);
+	to->others += from->others;
+	for (uint32_t i = 0; i < to->nevents; i++) {
+		const struct collect_event *ev = &from->events[i];
+
+		if (ev->period_max)
+			note_periods(&to->events[i], ev->period_min, ev->period_max);
+		to->events[i].samples += ev->samples;
+		to->events[i].truncated += ev->truncated;
+		to->events[i].incomplete += ev->incomplete;
+	}
 	filtered_out_add(&to->leftout, &from->leftout);
 	for (int e = 0; e < UNWIND_END_MAX; e++)
 		to->verdicts[e] += from->verdicts[e];

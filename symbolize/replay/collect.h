@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "profile/filter.h"
+#include "recording/rec_events.h"
 #include "replay/filtered_out.h"
 #include "replay/leading_frames.h"
 #include "replay/pending_joins.h"
@@ -27,6 +28,9 @@ struct collect_opts {
 	struct lead lead;
 	enum lead_by split;	/* another outermost frame, to split outputs by; LEAD_NONE: none */
 	const struct filter *filter;	/* borrowed; NULL: all samples */
+	/* borrowed; NULL: the recording has one event, without a name */
+	const struct rec_events *events;
+	uint32_t event;		/* only samples of this one; REC_EVENTS_ALL: of all */
 	/* borrowed; names that the recording has only after samples; NULL: none */
 	const struct container_names *names;
 	/* borrowed; tids to unwind even if filtered out (filtered_out.h); NULL: none */
@@ -39,6 +43,13 @@ struct collect_opts {
 	bool progress;		/* show progress on stderr, after a second */
 };
 
+/* What is known of one event's samples. */
+struct collect_event {
+	uint64_t samples;	/* in the tree */
+	uint64_t period_min, period_max;	/* of all seen, also those that a filter left out */
+	uint64_t truncated, incomplete;	/* as in a profile's facts (profile.h) */
+};
+
 /*
  * With opts.each: one sample, in the order of the recording. The count in the slot whose block is
  * its index has its stack.
@@ -47,6 +58,7 @@ struct collect_each {
 	uint64_t time, period;	/* ns as in ev_sample.time; the event's unit */
 	uint32_t cpu;
 	uint32_t thread;	/* in spread.threads */
+	uint32_t event;
 };
 
 struct collect {
@@ -76,13 +88,17 @@ struct collect {
 	size_t ndoubts, doubts_cap;
 	struct replay_share *share;	/* borrowed; one of several in parallel; NULL: alone */
 	atomic_uint_fast64_t *all_samples;	/* with @share: of all shares, updated in steps */
+	bool selects;		/* some samples may be left out */
+	bool leads_event;	/* LEAD_EVENT is among the leading frames */
 	bool late;		/* some samples were collected before their container was named */
 	bool stopped;		/* with @share: interrupted, takes no more samples */
 	struct progress progress;
 	/* counts */
 	uint64_t samples;	/* in the tree */
 	uint64_t seen;		/* in the tree or filtered out */
-	uint64_t period_min, period_max;	/* of all seen */
+	uint64_t others;	/* of events that are not wanted: neither */
+	struct collect_event *events;	/* owned; by ev_sample.event */
+	uint32_t nevents;
 	struct filtered_out leftout;
 	uint64_t verdicts[UNWIND_END_MAX];
 	/*
@@ -110,11 +126,16 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		 struct modules *mods);
 void collect_settle(struct collect *to);
 /*
- * Do the periods of the samples differ, including samples that were filtered out? Then each sample
- * stands for as many events as its period, and counts of samples are skewed: with a frequency, the
- * kernel starts an event at period 1.
+ * Do the periods of the samples of @event differ, including samples that were filtered out? Then
+ * each sample stands for as many events as its period, and counts of samples are skewed: with a
+ * frequency, the kernel starts an event at period 1. REC_EVENTS_ALL: do they for any event?
  */
-bool collect_periods_vary(const struct collect *c);
+bool collect_periods_vary(const struct collect *c, uint32_t event);
+/*
+ * The nodes of the tree, with a weight in place of samples: below a frame of LEAD_EVENT the period, if
+ * it varies for that event; otherwise samples. Owned by the caller.
+ */
+struct stacknode *collect_weigh_by_event(const struct collect *c);
 /* With opts.each: the leaf of each sample's stack in the tree. Owned by the caller. */
 uint32_t *collect_each_nodes(const struct collect *c);
 /* Does a stack that ends like this get a frame that marks it as incomplete? */

@@ -1,5 +1,5 @@
 /*
- * What a filter rejected, and whether that affects the kept samples. A stack deeper than its copy
+ * What a filter, or the choice of one event, rejected, and whether that affects the kept samples. A stack deeper than its copy
  * is joined to frames of other samples (stack_join.h): earlier ones of its thread, and any of its
  * process. If such a stack is kept, the rejected stacks have to be unwound as well; otherwise they
  * need not be. This is known only afterwards.

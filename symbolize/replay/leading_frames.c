@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/escape.h"
+#include "base/event_pick.h"
 #include "base/intern.h"
 #include "base/threadname.h"
 #include "host/cgroup_path.h"
@@ -95,6 +96,16 @@ void leading_process(const struct image *img, struct strbuf *out)
 
 	lead_thread_text(LEAD_PROCESS, img->comm, img->pid, 0, false, &text);
 	folded_lead(out, text.s);
+	strbuf_fini(&text);
+}
+
+void leading_event(const struct ev_event *ev, struct strbuf *out)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	if (ev)
+		event_label_text(&(struct event_label){ ev->name, ev->modifier }, &text);
+	folded_lead(out, text.len ? text.s : LEADING_NO_EVENT);
 	strbuf_fini(&text);
 }
 

@@ -11,13 +11,17 @@
 #include "profile/profile.h"
 #include "replay/replay.h"
 
-/* The frame of kind @by, which is neither LEAD_NONE nor LEAD_PROCESS, for folded text (folded_frame.h). */
+/*
+ * The frame of kind @by, for folded text (folded_frame.h): LEAD_COMM, LEAD_THREAD or LEAD_CONTAINER.
+ */
 void leading_frame(const struct lead *lead, enum lead_by by, const struct replay_sample *s, struct strbuf *out);
 /*
  * The LEAD_PROCESS frame of @img, for folded text. From one exec to the next, a process has one name: the
  * last one of its main thread. So call it after the replay.
  */
 void leading_process(const struct image *img, struct strbuf *out);
+/* The LEAD_EVENT frame, for folded text. NULL: the recording's only event has no name. */
+void leading_event(const struct ev_event *ev, struct strbuf *out);
 /* Is it a container runtime's process in a container? */
 bool leading_is_helper(const struct replay_sample *s);
 /*

@@ -18,11 +18,11 @@ void pending_joins_add(struct pending_joins *ps, const struct pending_join *p)
 	uint64_t *slot;
 	bool is_new;
 
-	slot = u64map_put(&ps->index, hash_combine(p->border ^ p->slot, nodes), &is_new);
+	slot = u64map_put(&ps->index, hash_combine(p->border ^ p->slot ^ (uint64_t)p->event << 32, nodes), &is_new);
 	if (!is_new) {
 		old = &ps->list[*slot];
 		if (old->border == p->border && old->joined == p->joined && old->cut == p->cut &&
-		    old->end == p->end && old->at == p->at && old->slot == p->slot) {
+		    old->end == p->end && old->at == p->at && old->slot == p->slot && old->event == p->event) {
 			old->samples += p->samples;
 			old->period += p->period;
 			return;

@@ -18,6 +18,7 @@ struct pending_join {
 	enum unwind_end end;	/* how the stack at @cut ends */
 	uint32_t at;		/* id of the module in which it ends; 0: none */
 	uint32_t slot;		/* thread_times.h; 0: not counted there */
+	uint32_t event;
 	uint64_t samples, period;
 };
 

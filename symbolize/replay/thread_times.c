@@ -1,10 +1,14 @@
 /* Samples by thread and by time (thread_times.h). */
 #include "replay/thread_times.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/intern.h"
 #include "base/xalloc.h"
+#include "event.h"
+
+#define BLOCK_BITS 20
 
 void thread_times_init(struct thread_times *s, struct intern *texts)
 {
@@ -56,15 +60,17 @@ uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread
 	}
 }
 
-uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t block)
+static_assert(PROFILE_BLOCKS_MAX <= 1u << BLOCK_BITS && SAMPLED_EVENTS_MAX <= 1u << (32 - BLOCK_BITS), "both fit into 32 bits");
+
+uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t event, uint32_t block)
 {
 	bool is_new;
-	uint64_t *at = u64map_put(&s->slot_index, (uint64_t)thread << 32 | block, &is_new);
+	uint64_t *at = u64map_put(&s->slot_index, (uint64_t)thread << 32 | event << BLOCK_BITS | block, &is_new);
 
 	if (is_new) {
 		*at = s->nslots;
 		XGROW(s->slots, s->nslots, s->slots_cap);
-		s->slots[s->nslots++] = (struct thread_times_slot){ thread, block };
+		s->slots[s->nslots++] = (struct thread_times_slot){ thread, event, block };
 	}
 	return (uint32_t)*at;
 }
@@ -110,7 +116,8 @@ void thread_times_add(struct thread_times *s, const struct thread_times *from, c
 		const struct thread_times_count *c = &from->counts[i];
 		const struct thread_times_slot *slot = &from->slots[c->slot];
 
-		thread_times_count(s, thread_times_slot(s, threads[slot->thread], slot->block), nodes[c->node], c->samples, c->period);
+		thread_times_count(s, thread_times_slot(s, threads[slot->thread], slot->event, slot->block), nodes[c->node], c->samples,
+				   c->period);
 	}
 	free(threads);
 }

@@ -15,9 +15,10 @@
 
 struct intern;
 
-/* One thread in one block of time. */
+/* One thread in one block of time, for one event. */
 struct thread_times_slot {
 	uint32_t thread;	/* in spread.threads */
+	uint32_t event;
 	uint32_t block;
 };
 
@@ -33,7 +34,7 @@ struct thread_times {
 	struct thread_times_count *counts;	/* owned */
 	size_t nthreads, threads_cap, nslots, slots_cap, ncounts, counts_cap;
 	struct u64map thread_index;	/* hash -> thread */
-	struct u64map slot_index;	/* thread << 32 | block -> slot */
+	struct u64map slot_index;	/* thread << 32 | event << 20 | block -> slot */
 	struct u64map count_index;	/* slot << 32 | node -> count */
 };
 
@@ -41,8 +42,11 @@ void thread_times_init(struct thread_times *s, struct intern *texts);
 void thread_times_fini(struct thread_times *s);
 /* The index of the thread equal to @t in all fields; it is added if new. */
 uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread *t);
-/* The number of a slot, from 1; it is added if new. */
-uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t block);
+/*
+ * The number of a slot, from 1; it is added if new. @event: below SAMPLED_EVENTS_MAX; for others than 0,
+ * @block is below PROFILE_BLOCKS_MAX.
+ */
+uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t event, uint32_t block);
 /* Adds to the count of @node in @slot. Sums stop at the largest value. */
 void thread_times_count(struct thread_times *s, uint32_t slot, uint32_t node, uint64_t samples, uint64_t period);
 /* Adds the counts of @from. Its node i is @nodes[i] here. */

@@ -1,5 +1,5 @@
 """Decodes the data of a report --format html page independently: prints the stacks as unprofile.py
-does, joined frames like the others. unpage.py PAGE [SIDE]"""
+does, joined frames like the others. unpage.py PAGE [SIDE [EVENT]]; EVENT is a number."""
 import base64
 import json
 import sys
@@ -35,7 +35,7 @@ def numbers(text):
     assert shift == 0
 
 
-def folded(d, side):
+def folded(d, side=0, event=0):
     it = numbers(d['frames'])
     frames = [[next(it) for _ in range(5)] for _ in range(d['nframes'])]
     assert not list(it)
@@ -47,8 +47,10 @@ def folded(d, side):
         stacks.append(tuple(path))
     assert not list(it)
     s = d['sides'][side]
-    it, thread, block, node, out = numbers(s['counts']), 0, 0, 0, {}
-    for _ in range(s['ncounts']):
+    # The first event's counts are those of the side.
+    columns = d['events'][event] if event else s
+    it, thread, block, node, out = numbers(columns['counts']), 0, 0, 0, {}
+    for _ in range(columns['ncounts']):
         up, b, step, n = next(it), next(it), next(it), next(it)
         thread, block = thread + up, b if up else block + b
         node += -(step + 1) // 2 if step & 1 else step // 2
@@ -66,4 +68,4 @@ if __name__ == '__main__':
     assert all(v.startswith('data:') for v in page.links), page.links
     data = json.loads(page.scripts[0][1])
     sys.stdout.reconfigure(encoding='utf-8', newline='\n', errors='surrogatepass')
-    sys.stdout.writelines(sorted(folded(data, int((sys.argv + ['0'])[2])), key=lambda s: s.encode('utf-8', 'surrogatepass')))
+    sys.stdout.writelines(sorted(folded(data, *map(int, sys.argv[2:])), key=lambda s: s.encode('utf-8', 'surrogatepass')))

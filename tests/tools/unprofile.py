@@ -1,5 +1,5 @@
 """Prints a saved profile (nsprof.profile(5)) as the folded text of symbolize --annotate --by
-thread; written from the manual page alone."""
+thread; written from the manual page alone. unprofile.py FILE samples|period [EVENT]"""
 import re
 import sys
 
@@ -21,17 +21,22 @@ def fields(line):
     return [re.sub(r'\\.', lambda m: ESCAPES[m.group()], f) for f in line.split('\t')]
 
 
-def folded(path, weight):
+def folded(path, weight, event=None):
     lines = open(path, encoding='utf-8', newline='\n').read().split('\n')
     assert lines.pop() == '', 'the last line has no end'
-    assert lines[0] == 'nsprof-profile\t1', lines[0]
+    assert lines[0] in ('nsprof-profile\t1', 'nsprof-profile\t2'), lines[0]
+    several = lines[0].endswith('2')
     end = 'E\t%d' % (len(lines) - 1)
     assert lines[-1] in (end, '%s\t%08x' % (end, crc32c(('\n'.join(lines[:-1]) + '\n').encode()))), lines[-1]
-    threads, frames, nodes, counts, blocks = [None], [None], [None], {}, 0
+    threads, frames, nodes, events, counts, blocks = [None], [None], [None], [], {}, 0
     for line in lines[1:-1]:
         kind, *f = fields(line)
         if kind == 'B':
             blocks = int(f[1])
+        elif kind == 'V':
+            name, modifier, unit, hz, fixed, best, truncated, incomplete = f
+            assert several and best in ('samples', 'period') and int(incomplete) >= int(truncated), line
+            events.append(name + ':' * bool(modifier) + modifier)
         elif kind == 'T':
             threads.append(f)
         elif kind == 'F':
@@ -41,7 +46,10 @@ def folded(path, weight):
             assert parent < len(nodes) and 0 < frame < len(frames), line
             nodes.append((parent, frame))
         elif kind == 'C':
-            thread, node, block, samples, period = map(int, f)
+            thread, node, block, samples, period, *which = map(int, f)
+            assert len(which) == several, line
+            if several and events[which[0]] != (event or events[0]):
+                continue
             assert block < max(blocks, 1), line
             stack = []
             while node:
@@ -59,4 +67,4 @@ def folded(path, weight):
 
 
 sys.stdout.reconfigure(encoding='utf-8', newline='\n')
-sys.stdout.writelines(sorted(folded(sys.argv[1], sys.argv[2]), key=lambda s: s.encode()))
+sys.stdout.writelines(sorted(folded(*sys.argv[1:]), key=lambda s: s.encode()))

@@ -45,6 +45,15 @@ static struct profile *random_profile(uint64_t *rnd)
 	p->block_ns = below(rnd, 2) ? 0 : 10000000;
 	for (uint32_t i = below(rnd, 4); i--;)
 		profile_set_meta(p, below(rnd, 2) ? "note" : "filter", profile_text(p, random_text(p, rnd)));
+	for (uint32_t i = below(rnd, 2) ? 0 : 2 + below(rnd, 3); i--;) {
+		const struct profile_event ev = {
+			.name = random_text(p, rnd), .modifier = random_text(p, rnd), .unit = random_text(p, rnd),
+			.frequency = random_next(rnd) >> below(rnd, 64), .fixed_period = random_next(rnd) >> below(rnd, 64),
+			.by_period = below(rnd, 2), .truncated = below(rnd, 9), .incomplete = 9 + below(rnd, 9),
+		};
+
+		profile_event(p, &ev);
+	}
 	for (uint32_t i = 1; i < nthreads; i++) {
 		const struct profile_thread t = {
 			.container = random_text(p, rnd), .cgroup = random_text(p, rnd), .comm = random_text(p, rnd),
@@ -68,7 +77,7 @@ static struct profile *random_profile(uint64_t *rnd)
 	for (uint32_t i = below(rnd, 100); i--;) {
 		const struct profile_count c = {
 			.thread = below(rnd, p->nthreads), .block = p->block_ns ? below(rnd, 50) : 0,
-			.node = below(rnd, p->nnodes), .samples = random_next(rnd) >> below(rnd, 64),
+			.node = below(rnd, p->nnodes), .event = p->nevents ? below(rnd, p->nevents) : 0, .samples = random_next(rnd) >> below(rnd, 64),
 			.period = random_next(rnd) >> below(rnd, 64),
 		};
 
@@ -117,6 +126,21 @@ static void same_profile(const struct profile *a, const struct profile *b)
 	assert_int_equal(a->nthreads, b->nthreads);
 	assert_int_equal(a->nmeta, b->nmeta);
 	assert_int_equal(a->ncounts, b->ncounts);
+	assert_int_equal(a->nevents, b->nevents);
+	for (uint32_t i = 0; i < a->nevents; i++) {
+		const struct profile_event *x = &a->events[i], *y = &b->events[i];
+
+		same_text(a, x->name, b, y->name);
+		same_text(a, x->modifier, b, y->modifier);
+		same_text(a, x->unit, b, y->unit);
+		assert_int_equal(x->frequency, y->frequency);
+		assert_int_equal(x->fixed_period, y->fixed_period);
+		assert_int_equal(x->by_period, y->by_period);
+		assert_int_equal(x->truncated, y->truncated);
+		assert_int_equal(x->incomplete, y->incomplete);
+		assert_int_equal(x->samples, y->samples);
+		assert_int_equal(x->period, y->period);
+	}
 	assert_int_equal(a->block_ns, b->block_ns);
 	assert_int_equal(a->nblocks, b->nblocks);
 	assert_int_equal(a->samples, b->samples);
@@ -157,6 +181,7 @@ static void same_profile(const struct profile *a, const struct profile *b)
 		assert_int_equal(x->thread, y->thread);
 		assert_int_equal(x->block, y->block);
 		assert_int_equal(x->node, y->node);
+		assert_int_equal(x->event, y->event);
 		assert_int_equal(x->samples, y->samples);
 		assert_int_equal(x->period, y->period);
 	}
@@ -188,7 +213,7 @@ static void valid_profile(const struct profile *p)
 	for (size_t i = 0; i < p->ncounts; i++) {
 		const struct profile_count *c = &p->counts[i];
 
-		assert_true(c->thread < p->nthreads && c->node < p->nnodes);
+		assert_true(c->thread < p->nthreads && c->node < p->nnodes && c->event < (p->nevents ? p->nevents : 1));
 		assert_true(p->block_ns ? c->block < p->nblocks : !c->block);
 	}
 }
@@ -280,14 +305,17 @@ static void damage_gives_a_valid_part(void **state)
 	}
 }
 
-/* A text with this after its first line is well-formed up to its line @bad; 0: to the end. */
-static void reads(const char *body, uint64_t bad)
+/*
+ * A text of version @version with this after its first line is well-formed up to its line @bad; 0: to
+ * the end.
+ */
+static void reads_version(int version, const char *body, uint64_t bad)
 {
 	struct strbuf text = STRBUF_INIT;
 	struct profile *p;
 	char want[64];
 
-	strbuf_adds(&text, "nsprof-profile\t1\n");
+	strbuf_addf(&text, "nsprof-profile\t%d\n", version);
 	strbuf_adds(&text, body);
 	assert_int_equal(read_text(text.s, text.len, &p), 0);
 	snprintf(want, sizeof(want), "line %llu does not belong in a profile", (unsigned long long)bad);
@@ -298,6 +326,36 @@ static void reads(const char *body, uint64_t bad)
 	assert_int_equal(p->cut, bad != 0);
 	profile_free(p);
 	strbuf_fini(&text);
+}
+
+static void reads(const char *body, uint64_t bad)
+{
+	reads_version(1, body, bad);
+}
+
+static void events_are_checked(void **state)
+{
+	static const char v[] = "V\tcycles\tu\t\t99\t0\tperiod\t1\t2\n", f[] = "F\tmain\t/bin/a\tu\t0\tsymtab\t\nN\t0\t1\n";
+	char b[1024];
+
+	(void)state;
+	reads(v, 2);
+	reads_version(2, "E\t1\n", 0);
+	snprintf(b, sizeof(b), "%s%s%sC\t0\t1\t0\t3\t4\t1\nE\t6\n", v, v, f);
+	reads_version(2, b, 0);
+	reads(b, 2);
+	reads_version(2, "V\tcycles\tu\t\t99\t0\tperiod\t1\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t99\t0\tperiods\t1\t2\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t-1\t0\tperiod\t1\t2\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t1\tx\tperiod\t1\t2\n", 2);
+	snprintf(b, sizeof(b), "%s%sC\t0\t1\t0\t3\t4\t1\n", v, f);
+	reads_version(2, b, 5);
+	snprintf(b, sizeof(b), "%s%sC\t0\t1\t0\t3\t4\n", v, f);
+	reads_version(2, b, 5);
+	snprintf(b, sizeof(b), "%s%sC\t0\t1\t0\t3\t4\t0\n%s", v, f, v);
+	reads_version(2, b, 6);
+	snprintf(b, sizeof(b), "%sC\t0\t1\t0\t3\t4\t0\n", f);
+	reads_version(2, b, 4);
 }
 
 static void every_field_is_checked(void **state)
@@ -356,7 +414,7 @@ static void every_field_is_checked(void **state)
 	snprintf(b, 4096, "%sN\t0\t1\nC\t0\t1\t0\t18446744073709551616\t4\n", f);
 	reads(b, 4);
 	free(b);
-	assert_int_equal(read_text("nsprof-profile\t2\n", 17, &p), -EINVAL);
+	assert_int_equal(read_text("nsprof-profile\t3\n", 17, &p), -EINVAL);
 	assert_int_equal(read_text("a;b 1\n", 6, &p), -EINVAL);
 }
 
@@ -394,7 +452,7 @@ static void describe(const struct profile *p, const struct profile_count *c, str
 		strbuf_addf(out, ";%s|%s|%s|%s|%d|%d", profile_text(p, f->name), profile_text(p, f->dso),
 			    profile_text(p, f->srcline), profile_text(p, f->source), f->kind, f->joined);
 	}
-	strbuf_addf(out, " %llu %llu\n", (unsigned long long)c->samples, (unsigned long long)c->period);
+	strbuf_addf(out, " %u: %llu %llu\n", c->event, (unsigned long long)c->samples, (unsigned long long)c->period);
 }
 
 static int compare_lines(const void *a, const void *b)
@@ -438,6 +496,7 @@ static struct profile *shuffled(const struct profile *p, uint64_t *rnd)
 	}
 	for (uint32_t i = 0; i < p->nmeta; i++)
 		profile_set_meta(to, profile_text(p, p->meta[i].key), profile_text(p, p->meta[i].value));
+	profile_same_events(to, p);
 	to->block_ns = p->block_ns;
 	to->nblocks = p->nblocks;
 	for (size_t i = 0; i < p->ncounts; i++) {
@@ -505,6 +564,67 @@ static void chains_and_children_meet(void **state)
 				assert_int_equal(p->nodes[before + f].frame, frames[f]);
 			}
 		}
+		profile_free(p);
+	}
+}
+
+/* The part that is left of a profile, and a view, hold the counts of the event, and its facts. */
+static void an_event_alone(void **state)
+{
+	uint64_t rnd = 6;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		struct profile *p = random_profile(&rnd), *want = profile_new(), *sorted;
+		const uint32_t at = p->nevents ? below(&rnd, p->nevents) : 0;
+		const struct profile_event ev = p->nevents ? p->events[at] : (struct profile_event){ 0 };
+		const struct profile view = profile_view_event(p, at);
+		struct strbuf name = STRBUF_INIT;
+		char *a, *b, hz[24];
+		size_t n = 0;
+
+		for (size_t k = 0; k < p->ncounts; k++) {
+			if (p->counts[k].event != at)
+				continue;
+			assert_memory_equal(&view.counts[n++], &p->counts[k], sizeof(*p->counts));
+		}
+		assert_int_equal(view.ncounts, n);
+		profile_free(want);
+		want = shuffled(p, &rnd);
+		if (p->nevents) {
+			size_t kept = 0;
+
+			for (size_t k = 0; k < want->ncounts; k++)
+				if (want->counts[k].event == at) {
+					want->counts[kept] = want->counts[k];
+					want->counts[kept++].event = 0;
+				}
+			want->ncounts = kept;
+		}
+		sorted = profile_sorted(want);
+		a = described(sorted);
+		profile_event_text(p, at, &name);
+		snprintf(hz, sizeof(hz), "%llu", (unsigned long long)ev.frequency);
+		p = profile_only(p, at);
+		valid_profile(p);
+		b = described(p);
+		assert_string_equal(a, b);
+		assert_int_equal(p->nevents, 0);
+		if (want->nevents && *profile_text(want, want->events[at].name)) {
+			struct strbuf alone = STRBUF_INIT;
+
+			profile_event_text(p, 0, &alone);
+			assert_string_equal(alone.s, name.s);
+			assert_int_equal(profile_by_period(p), ev.by_period);
+			if (ev.frequency)
+				assert_string_equal(profile_meta(p, "frequency"), hz);
+			strbuf_fini(&alone);
+		}
+		free(a);
+		free(b);
+		strbuf_fini(&name);
+		profile_free(sorted);
+		profile_free(want);
 		profile_free(p);
 	}
 }
@@ -585,6 +705,8 @@ int main(void)
 		cmocka_unit_test(a_cut_text_keeps_what_precedes),
 		cmocka_unit_test(damage_gives_a_valid_part),
 		cmocka_unit_test(every_field_is_checked),
+		cmocka_unit_test(events_are_checked),
+		cmocka_unit_test(an_event_alone),
 		cmocka_unit_test(sums_stop_and_equal_counts_meet),
 		cmocka_unit_test(sorting_forgets_the_order_of_building),
 		cmocka_unit_test(chains_and_children_meet),

@@ -48,7 +48,7 @@ static void add(struct profile *p, uint32_t thread, uint32_t block, const char *
 		f.name = intern_add(p->strings, s);
 		node = profile_child(p, node, profile_frame(p, &f));
 	}
-	c = (struct profile_count){ thread, block, node, samples, samples * period };
+	c = (struct profile_count){ .thread = thread, .block = block, .node = node, .samples = samples, .period = samples * period };
 	profile_count(p, &c);
 	free(copy);
 }

@@ -63,8 +63,8 @@ static void threads_of_numbers(void **unused)
 	p->block_ns = 1000;
 	for (uint32_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		const struct profile_count c = {
-			thread(p, threads[i].comm, threads[i].pid, threads[i].tid), i, !i ? program : threads[i].pid == 7 ? library : kernel,
-			1ull << i, 10,
+			.thread = thread(p, threads[i].comm, threads[i].pid, threads[i].tid), .block = i,
+			.node = !i ? program : threads[i].pid == 7 ? library : kernel, .samples = 1ull << i, .period = 10,
 		};
 
 		profile_count(p, &c);

@@ -1,0 +1,133 @@
+/* Profiles of several events (profile.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/event_pick.h"
+#include "base/intern.h"
+#include "base/strbuf.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "profile/profile.h"
+
+static struct event_label label_of(const struct profile *p, uint32_t at)
+{
+	const char *name = profile_meta(p, "event"), *modifier = profile_meta(p, "event_modifier");
+
+	if (p->nevents)
+		return (struct event_label){ profile_text(p, p->events[at].name), profile_text(p, p->events[at].modifier) };
+	return (struct event_label){ name ? name : "", modifier ? modifier : "" };
+}
+
+/* Owned by the caller. */
+static struct event_label *labels(const struct profile *p, size_t *n)
+{
+	struct event_label *v;
+
+	*n = p->nevents ? p->nevents : 1;
+	v = xcalloc(*n, sizeof(*v));
+	for (uint32_t i = 0; i < *n; i++)
+		v[i] = label_of(p, i);
+	return v;
+}
+
+int profile_pick(const struct profile *p, const char *name, const char *shown)
+{
+	struct event_label *v;
+	size_t n;
+	int at;
+
+	if (!name)
+		return 0;
+	v = labels(p, &n);
+	at = event_pick(v, n, name, shown);
+	free(v);
+	return at;
+}
+
+void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, const char *also)
+{
+	size_t n;
+	struct event_label *v = labels(p, &n);
+
+	event_pick_tell(v, n, at, shown, also);
+	free(v);
+}
+
+void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out)
+{
+	const struct event_label label = label_of(p, at);
+
+	event_label_text(&label, out);
+}
+
+struct profile profile_view_event(const struct profile *p, uint32_t at)
+{
+	struct profile view = *p;
+
+	/* Counts are sorted by event first. */
+	if (!p->nevents)
+		return view;
+	view.counts = p->counts + BISECT(p->ncounts, i, p->counts[i].event < at);
+	view.ncounts = BISECT(p->ncounts, i, p->counts[i].event <= at) - (size_t)(view.counts - p->counts);
+	view.samples = p->events[at].samples;
+	view.period = p->events[at].period;
+	view.events = NULL;
+	view.nevents = 0;
+	return view;
+}
+
+static void set_text(struct profile *p, const char *key, uint32_t id)
+{
+	profile_unset_meta(p, key);
+	if (id)
+		profile_set_meta(p, key, profile_text(p, id));
+}
+
+/* @zero: is 0 a fact, too? */
+static void set_number(struct profile *p, const char *key, uint64_t v, bool zero)
+{
+	char text[24];
+
+	profile_unset_meta(p, key);
+	snprintf(text, sizeof(text), "%" PRIu64, v);
+	if (v || zero)
+		profile_set_meta(p, key, text);
+}
+
+struct profile *profile_only(struct profile *p, uint32_t at)
+{
+	const bool verdicts = profile_meta(p, "incomplete");
+	struct profile_event ev;
+	struct profile *only;
+	size_t n = 0;
+
+	if (!p->nevents)
+		return p;
+	ev = p->events[at];
+	for (size_t i = 0; i < p->ncounts; i++) {
+		if (p->counts[i].event != at)
+			continue;
+		p->counts[n] = p->counts[i];
+		p->counts[n++].event = 0;
+	}
+	p->ncounts = n;
+	free(p->events);
+	p->events = NULL;
+	p->nevents = 0;
+	set_text(p, "event", ev.name);
+	set_text(p, "event_modifier", ev.modifier);
+	set_number(p, "frequency", ev.frequency, false);
+	set_number(p, "fixed_period", ev.fixed_period, false);
+	profile_unset_meta(p, "weight");
+	profile_set_meta(p, "weight", ev.by_period ? "period" : "samples");
+	/* A filter on a saved profile forgets them. */
+	if (verdicts) {
+		set_number(p, "truncated", ev.truncated, true);
+		set_number(p, "incomplete", ev.incomplete, true);
+	}
+	only = profile_sorted(p);
+	profile_free(p);
+	return only;
+}

@@ -1,0 +1,126 @@
+#include "recording/rec_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "recording/rec_reader.h"
+
+void rec_events_add(struct rec_events *t, const struct ev_event *ev)
+{
+	/* Repeated in a later segment, or with a new period. */
+	if (ev->index != t->n)
+		return;
+	XGROW(t->v, t->n, t->cap);
+	t->v[t->n] = *ev;
+	t->v[t->n].name = xstrdup(ev->name);
+	t->v[t->n].modifier = xstrdup(ev->modifier);
+	t->v[t->n].unit = xstrdup(ev->unit);
+	t->v[t->n].filter = xstrdup(ev->filter);
+	t->v[t->n++].fields = xstrdup(ev->fields);
+}
+
+static int on_event(void *ctx, const struct ev_event *ev)
+{
+	rec_events_add(ctx, ev);
+	return 0;
+}
+
+/* All events precede the first sample. */
+enum { ALL_READ = 1 };
+
+static int on_sample(void *ctx, const struct ev_sample *ev)
+{
+	(void)ctx;
+	(void)ev;
+	return ALL_READ;
+}
+
+static uint64_t number(const struct rec_reader *r, const char *key)
+{
+	const char *v = rec_reader_info(r, key);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+static void add_plain(struct rec_events *t, const struct rec_reader *r)
+{
+	const char *name = rec_reader_info(r, "event"), *modifier = rec_reader_info(r, "event_modifier");
+
+	t->plain = true;
+	rec_events_add(t, &(struct ev_event){
+		.type = PERF_TYPE_RAW, .name = name ? name : "", .modifier = modifier ? modifier : "",
+		.unit = !name || strstr(name, "clock") ? "ns" : "", .filter = "", .fields = "",
+		.freq = number(r, "frequency"), .period = number(r, "period"),
+	});
+}
+
+int rec_events_read(struct rec_events *t, struct rec_reader *r)
+{
+	static const struct event_ops ops = { .event = on_event, .sample = on_sample };
+	int err = rec_reader_events(r, &ops, t);
+
+	if (err < 0)
+		return err;
+	if (!t->n)
+		add_plain(t, r);
+	return 0;
+}
+
+void rec_events_fini(struct rec_events *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		const struct ev_event *ev = &t->v[i];
+
+		free((char *)ev->name);
+		free((char *)ev->modifier);
+		free((char *)ev->unit);
+		free((char *)ev->filter);
+		free((char *)ev->fields);
+	}
+	free(t->v);
+	*t = (struct rec_events){ 0 };
+}
+
+struct event_label rec_events_label(const struct ev_event *ev)
+{
+	return (struct event_label){ ev->name, ev->modifier };
+}
+
+/* Owned by the caller. */
+static struct event_label *labels(const struct rec_events *t)
+{
+	struct event_label *v = xcalloc(t->n + 1, sizeof(*v));
+
+	for (size_t i = 0; i < t->n; i++)
+		v[i] = rec_events_label(&t->v[i]);
+	return v;
+}
+
+int rec_events_pick(const struct rec_events *t, const char *name, const char *shown)
+{
+	struct event_label *v;
+	int at;
+
+	if (!name)
+		return 0;
+	v = labels(t);
+	at = event_pick(v, t->n, name, shown);
+	free(v);
+	return at;
+}
+
+void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown, const char *also)
+{
+	struct event_label *v = labels(t);
+
+	event_pick_tell(v, t->n, at, shown, also);
+	free(v);
+}
+
+bool rec_events_is_clock(const struct ev_event *ev)
+{
+	return !strcmp(ev->unit, "ns");
+}

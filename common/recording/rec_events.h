@@ -1,0 +1,44 @@
+/*
+ * The events of a recording. A recording of one plain event describes it in its settings
+ * (rec_reader_info()); here it looks like the others.
+ */
+#ifndef NSPROF_REC_EVENTS_H
+#define NSPROF_REC_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/event_pick.h"
+#include "event.h"
+
+struct rec_reader;
+
+#define REC_EVENTS_ALL UINT32_MAX	/* in place of an index */
+
+struct rec_events {
+	struct ev_event *v;	/* owned, with the texts; as the recording began. "" = unknown */
+	size_t n, cap;
+	bool plain;		/* the settings describe the only event */
+};
+
+/* Handles an event as event_ops.event: adds it, unless it repeats an earlier one. */
+void rec_events_add(struct rec_events *t, const struct ev_event *ev);
+/*
+ * Fills @t, zeroed, with at least one event. Reads the recording up to its first sample. 0, or
+ * negative errno after a message.
+ */
+int rec_events_read(struct rec_events *t, struct rec_reader *r);
+void rec_events_fini(struct rec_events *t);
+/*
+ * The event that @name means (event_pick()), or for NULL the first one. Returns its index, or
+ * -ENOENT after a message that calls the recording @shown.
+ */
+int rec_events_pick(const struct rec_events *t, const char *name, const char *shown);
+/* event_pick_tell() for the event @at. */
+void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown, const char *also);
+struct event_label rec_events_label(const struct ev_event *ev);
+/* Are its periods ns of CPU time? */
+bool rec_events_is_clock(const struct ev_event *ev);
+
+#endif

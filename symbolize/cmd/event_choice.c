@@ -1,0 +1,29 @@
+#include "cmd/event_choice.h"
+
+#include <stddef.h>
+
+#include "recording/rec_input.h"
+#include "recording/rec_reader.h"
+#include "replay/collect.h"
+
+struct rec_reader *event_choice_open(const char *input, const char *name, bool all, const char *also, struct rec_events *t,
+				     uint32_t *event)
+{
+	const char *left = name;
+	struct rec_reader *r = rec_reader_open_event(input, &left);
+	int at;
+
+	if (!r)
+		return NULL;
+	at = rec_events_read(t, r);
+	if (!at)
+		at = rec_events_pick(t, left, rec_input_shown(input));
+	if (at < 0) {
+		rec_reader_close(r);
+		return NULL;
+	}
+	*event = all && !name && t->n > 1 ? REC_EVENTS_ALL : (uint32_t)at;
+	if (t->n > 1 && !name && !all)
+		rec_events_tell(t, *event, rec_input_shown(input), also);
+	return r;
+}
