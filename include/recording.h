@@ -13,12 +13,13 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "structs go out as they
 #define REC_MAGIC "NSPROF\r\n"		/* "\r\n" reveals a transfer in text mode */
 #define REC_MAGIC_LEN 8
 #define REC_TRAILER_MAGIC "NSPROFX\n"
-#define REC_VERSION 2
+#define REC_VERSION 3			/* the newest; readers know both */
+#define REC_VERSION_PLAIN 2		/* of a recording of one plain event: no ev_event */
 #define REC_ARCH_X86_64 62		/* EM_X86_64 */
 
 struct rec_file_header {
 	uint8_t magic[REC_MAGIC_LEN];	/* REC_MAGIC */
-	uint32_t version;		/* REC_VERSION */
+	uint32_t version;		/* REC_VERSION or REC_VERSION_PLAIN */
 	uint32_t header_size;		/* 64: offset of the first block */
 	uint32_t arch;			/* REC_ARCH_* of the recorded host */
 	uint32_t flags;			/* 0 */
@@ -97,7 +98,7 @@ enum rec_ledger_flag {
 
 /* TALLY and COUNTS are tables (common/recording/rec_table.c); later versions may append columns. */
 #define REC_TALLY_COLS 10u	/* struct ev_tally, in its order */
-#define REC_COUNTS_COLS 8u	/* struct ev_counts, in its order */
+#define REC_COUNTS_COLS 9u	/* struct ev_counts, in its order; the last one only if not all 0 */
 #define REC_TABLE_ROWS 65536u	/* per block; the writer's limit */
 
 struct rec_index_entry {	/* payload of END: one for each block before it, or none */
@@ -119,16 +120,23 @@ enum rec_col {
 	/* These depend on no other block. */
 	REC_COL_ORDER,		/* run lengths: samples, events, samples, ... */
 	REC_COL_EVENTS,		/* side-band events, see common/recording/event_codec.c */
+	REC_COL_SWITCHES,	/* version 3; in memory: struct ev_switch */
 	/* Depends on all STREAM blocks since the last KEY block. */
 	REC_COL_SAMPLES,	/* in memory: the symbols of common/samples/nibble_codec.h */
 	REC_COL_NR,
 };
 
 #define REC_SYMBOL 4u		/* bytes per symbol in raw_len and in memory */
+/*
+ * This writer's maximum for one block. With the most symbols that a switch can have, they leave
+ * enough of REC_BLOCK_MAX for all else.
+ */
+#define REC_SWITCHES_MAX 60000u
 
 enum rec_stream_method {	/* bits */
 	REC_STREAM_ZSTD = 1,	/* ORDER and EVENTS are one zstd frame */
 	REC_STREAM_PLAIN = 2,	/* symbols are not coded but stored two to a byte */
+	REC_STREAM_SWITCHES = 4,	/* version 3: there are switches */
 };
 
 enum rec_sample_flag {
@@ -142,17 +150,23 @@ enum rec_sample_flag {
 	REC_S_EVICT = 1 << 7,		/* some shadows are forgotten first */
 	REC_S_BASE = 1 << 8,		/* stack does not begin at sp rounded up to 8 */
 	REC_S_CUT = 1 << 9,		/* ev_sample.cut */
-	REC_S_KNOWN = (1 << 10) - 1,
+	REC_S_KNOWN = (1 << 10) - 1,	/* in version 2 */
+	REC_S_PAYLOAD = 1 << 10,	/* version 3; ev_sample.payload */
 	/* Predicted to be the same in the thread's next sample. */
-	REC_S_STABLE = REC_S_REGS | REC_S_STACK | REC_S_COPY_FULL | REC_S_UNMASKED |
+	REC_S_STABLE = REC_S_PAYLOAD | REC_S_REGS | REC_S_STACK | REC_S_COPY_FULL | REC_S_UNMASKED |
 		       REC_S_IP_TAIL | REC_S_CUT,
 };
 
 /* Limits on the state of the sample coding. A reader may reject what exceeds them. */
 #define REC_CPU_SLOTS 1024u		/* predictors: cpu modulo this */
+/* Version 3: predictors of a CPU's event: cpu + event * REC_CLOCK_STEP modulo the first. */
+#define REC_CLOCK_SLOTS 4096u
+#define REC_CLOCK_STEP 389u
+#define REC_EVENT_SLOTS 8u		/* predictors of a thread's event: event modulo this */
 #define REC_CODE_MAX (1u << 20)		/* entries of the code dictionary */
 #define REC_CHAIN_MAX (1u << 20)	/* nodes of the chain tree */
 #define REC_CHAIN_LEN 1024u		/* entries of one chain */
+#define REC_FIELDS_MAX 16384u		/* bytes of ev_event.fields, its NUL included */
 #define REC_THREAD_MAX (1u << 18)	/* threads between two KEY blocks */
 #define REC_SHADOW_PAGES_MAX 16384u	/* live shadow pages of 512 words, all threads together */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "recording.h"
 
 enum event_type {
 	EVENT_DSO = 1,
@@ -23,6 +24,7 @@ enum event_type {
 	EVENT_ABSENCE,
 	EVENT_CONTAINER,
 	EVENT_BUDGET,
+	EVENT_EVENT,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -450,6 +452,66 @@ static void dec_budget(struct cursor *c, uint64_t *time, struct ev_budget *ev)
 	ev->uid = get_u32(c);
 }
 
+/* ---- event ---- */
+
+/* Text of many lines. One that is cut keeps whole lines. */
+static void put_lines(struct strbuf *sb, const char *s)
+{
+	size_t n = s ? strnlen(s, REC_FIELDS_MAX) : 0;
+	const char *end;
+
+	if (n == REC_FIELDS_MAX) {
+		end = memrchr(s, '\n', n - 1);
+		n = end ? (size_t)(end + 1 - s) : 0;
+	}
+	strbuf_add(sb, s, n);
+	strbuf_addc(sb, '\0');
+}
+
+void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_event *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->index);
+	strbuf_add_varint(b, ev->role);
+	strbuf_add_varint(b, ev->leader);
+	strbuf_add_varint(b, ev->type);
+	strbuf_add_varint(b, ev->config);
+	strbuf_add_varint(b, ev->config1);
+	strbuf_add_varint(b, ev->config2);
+	strbuf_add_varint(b, ev->freq);
+	strbuf_add_varint(b, ev->period);
+	put_str(b, ev->name);
+	put_str(b, ev->modifier);
+	put_str(b, ev->unit);
+	put_str(b, ev->filter);
+	put_lines(b, ev->fields);
+	end(e, out, EVENT_EVENT);
+}
+
+static void dec_event(struct cursor *c, uint64_t *time, struct ev_event *ev)
+{
+	ev->time = get_time(c, time);
+	ev->index = get_u32(c);
+	ev->role = get_u32(c);
+	ev->leader = get_u32(c);
+	ev->type = get_u32(c);
+	ev->config = cursor_varint(c);
+	ev->config1 = cursor_varint(c);
+	ev->config2 = cursor_varint(c);
+	ev->freq = cursor_varint(c);
+	ev->period = cursor_varint(c);
+	ev->name = get_str(c);
+	ev->modifier = get_str(c);
+	ev->unit = get_str(c);
+	ev->filter = get_str(c);
+	ev->fields = get_str(c);
+	/* Readers keep tables by index, and parse the fields. */
+	if (ev->index >= SAMPLED_EVENTS_MAX || ev->leader >= SAMPLED_EVENTS_MAX || strlen(ev->fields) >= REC_FIELDS_MAX)
+		c->bad = true;
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if it is set and the bytes were complete.
  */
@@ -510,6 +572,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_BUDGET:
 		DISPATCH(ev_budget, dec_budget, budget);
+		break;
+	case EVENT_EVENT:
+		DISPATCH(ev_event, dec_event, event);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

@@ -18,7 +18,10 @@ struct event_enc {
 void event_enc_begin(struct event_enc *e);
 void event_enc_fini(struct event_enc *e);
 
-/* Append one event to @out. Strings are cut after 4,095 bytes; NULL strings are written as "". */
+/*
+ * Append one event to @out. Strings are cut after 4,095 bytes, and ev_event.fields after the last
+ * whole line below REC_FIELDS_MAX. NULL strings are written as "".
+ */
 void event_enc_dso(struct event_enc *e, struct strbuf *out, const struct ev_dso *ev);
 void event_enc_proc(struct event_enc *e, struct strbuf *out, const struct ev_proc *ev);
 void event_enc_mmap(struct event_enc *e, struct strbuf *out, const struct ev_mmap *ev);
@@ -31,6 +34,7 @@ void event_enc_pressure(struct event_enc *e, struct strbuf *out, const struct ev
 void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_absence *ev);
 void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
 void event_enc_budget(struct event_enc *e, struct strbuf *out, const struct ev_budget *ev);
+void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_event *ev);
 
 /*
  * Decode the next event of @c and pass it to its callback. *@time is state, 0 at the start of a

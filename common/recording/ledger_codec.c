@@ -94,29 +94,41 @@ static void counts_row(const void *rows, size_t i, uint64_t *cell)
 	const struct ev_counts *c = (const struct ev_counts *)rows + i;
 	const uint64_t row[REC_COUNTS_COLS] = {
 		c->cpu, c->events, c->count, c->samples, c->periods, c->lost, c->enabled,
-		c->running,
+		c->running, c->event,
 	};
 
 	memcpy(cell, row, sizeof(row));
+}
+
+/* Without the last column if there is one event. */
+static unsigned int counts_cols(const struct ev_counts *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].event)
+			return REC_COUNTS_COLS;
+	return REC_COUNTS_COLS - 1;
 }
 
 void counts_dec(const uint64_t *v, struct ev_counts *out)
 {
 	*out = (struct ev_counts){
 		.cpu = (uint32_t)v[0], .events = (uint32_t)v[1], .count = v[2], .samples = v[3],
-		.periods = v[4], .lost = v[5], .enabled = v[6], .running = v[7],
+		.periods = v[4], .lost = v[5], .enabled = v[6], .running = v[7], .event = v[8],
 	};
 }
 
 /* ---- either ---- */
 
+/* Takes the first @cols numbers of each row. */
 static void put_table(struct strbuf *out, const void *rows, size_t n, unsigned int cols,
 		      void (*get)(const void *rows, size_t i, uint64_t *cell))
 {
-	uint64_t *cells = xmalloc(n * cols * sizeof(*cells));
+	uint64_t *cells = xmalloc(n * cols * sizeof(*cells)), row[REC_TABLE_COLS];
 
-	for (size_t i = 0; i < n; i++)
-		get(rows, i, cells + i * cols);
+	for (size_t i = 0; i < n; i++) {
+		get(rows, i, row);
+		memcpy(cells + i * cols, row, cols * sizeof(*row));
+	}
 	rec_table_put(out, cells, n, cols);
 	free(cells);
 }
@@ -128,5 +140,5 @@ void tally_enc(struct strbuf *out, const struct ev_tally *rows, size_t n)
 
 void counts_enc(struct strbuf *out, const struct ev_counts *rows, size_t n)
 {
-	put_table(out, rows, n, REC_COUNTS_COLS, counts_row);
+	put_table(out, rows, n, counts_cols(rows, n), counts_row);
 }

@@ -187,10 +187,8 @@ static void write_block(struct rec_queue *q, const struct rec_job *job)
 	strbuf_reset(&q->block);
 	strbuf_add(&q->block, &h, sizeof(h));
 	if (job->type == REC_STREAM) {
-		stream_pack(q->stream, atomic_load(&q->effort), job->flags & REC_F_KEY, job->col,
-			    &q->block);
-		for (unsigned int i = 0; i < REC_COL_NR; i++)
-			raw += job->col[i].len;
+		raw = stream_pack(q->stream, atomic_load(&q->effort), job->flags & REC_F_KEY, job->col,
+				  &q->block);
 	} else if (pack_slice(q, job)) {
 		h.flags |= REC_F_SLICE;
 		raw = q->block.len - sizeof(h);

@@ -36,7 +36,8 @@ struct rec_reader {
 	char *name; /* for messages: 'nsprof.data' in quotes, or standard input */
 	int fd;
 	struct rec_file file;
-	uint64_t start;			/* ns of CLOCK_MONOTONIC, from the file header */
+	uint32_t version;		/* from the file header, as the start */
+	uint64_t start;			/* ns of CLOCK_MONOTONIC */
 	bool source_cut;		/* imported from an incomplete perf.data */
 	struct setting *info;
 	size_t ninfo, info_cap;
@@ -81,9 +82,9 @@ static int check_header(const struct rec_reader *r, uint64_t size, struct rec_fi
 		pr_err("%s is cut inside its header: there is nothing to read", r->name);
 		return -EINVAL;
 	}
-	if (h->version != REC_VERSION) {
-		pr_err("%s has format version %u; this nsprof reads version %u", r->name,
-		       h->version, REC_VERSION);
+	if (h->version != REC_VERSION_PLAIN && h->version != REC_VERSION) {
+		pr_err("%s has format version %u; this nsprof reads versions %u and %u", r->name,
+		       h->version, REC_VERSION_PLAIN, REC_VERSION);
 		return -EINVAL;
 	}
 	if (h->header_size < REC_HEADER_MIN || h->header_size > REC_HEADER_MAX ||
@@ -140,14 +141,17 @@ static int read_error(const struct rec_reader *r, int err)
 static void source_init(struct rec_reader *r)
 {
 	r->src.file = &r->file;
-	r->src.stream = stream_dec_new();
+	r->src.stream = stream_dec_new(r->version == REC_VERSION);
 }
 
 /* Made when samples are read and freed afterwards: naming them needs the memory. */
 static void make_decoder(struct rec_reader *r)
 {
-	if (!r->src.samples)
-		r->src.samples = sample_dec_new();
+	if (r->src.samples)
+		return;
+	r->src.samples = sample_dec_new();
+	if (r->version == REC_VERSION)
+		sample_dec_events(r->src.samples);
 }
 
 static void free_decoder(struct rec_reader *r)
@@ -180,6 +184,7 @@ struct rec_reader *rec_reader_open_event(const char *path, const char **event)
 	r->fd = rec_input_open(path, r->name, event, &size);
 	if (r->fd < 0 || check_header(r, size, &fh))
 		goto fail;
+	r->version = fh.version;
 	r->start = fh.start_mono_ns;
 	/* From the file header, but available like the other settings. */
 	snprintf(text, sizeof(text), "%" PRIu64, fh.start_wall_ns);
@@ -219,6 +224,7 @@ void rec_reader_close(struct rec_reader *r)
 	rec_file_fini(&r->file);
 	free(r->src.parts);
 	stream_dec_free(r->src.stream);
+	switch_dec_free(r->src.switches);
 	sample_ahead_free(r->src.ahead);
 	sample_dec_free(r->src.samples);
 	if (r->fd >= 0)
@@ -293,6 +299,7 @@ struct rec_reader *rec_reader_again(const struct rec_reader *from)
 		return NULL;
 	}
 	r->name = xstrdup(from->name);
+	r->version = from->version;
 	r->start = from->start;
 	rec_file_copy(&r->file, &from->file, r->fd);
 	if (from->src.parts)
@@ -534,6 +541,11 @@ int rec_reader_counts(struct rec_reader *r, int (*fn)(void *ctx, const struct ev
 	struct table_to to = { .counts = fn, .ctx = ctx };
 
 	return read_tables(r, REC_COUNTS, &to);
+}
+
+uint32_t rec_reader_version(const struct rec_reader *r)
+{
+	return r->version;
 }
 
 uint64_t rec_reader_start(const struct rec_reader *r)

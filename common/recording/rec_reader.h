@@ -99,6 +99,8 @@ bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);
 int rec_reader_tally(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_tally *row), void *ctx);
 int rec_reader_counts(struct rec_reader *r, int (*fn)(void *ctx, const struct ev_counts *row), void *ctx);
 
+/* The version of the format: REC_VERSION, or REC_VERSION_PLAIN if there is one plain event. */
+uint32_t rec_reader_version(const struct rec_reader *r);
 /* When the recording began, ns of CLOCK_MONOTONIC. Output shows event times relative to it. */
 uint64_t rec_reader_start(const struct rec_reader *r);
 

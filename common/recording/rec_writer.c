@@ -15,6 +15,7 @@
 #include "host/clock.h"
 #include "recording.h"
 #include "recording/event_codec.h"
+#include "recording/event_table.h"
 #include "recording/ledger_codec.h"
 #include "recording/rec_queue.h"
 #include "samples/sample_codec.h"
@@ -23,6 +24,7 @@
 #define BLOCK_BYTES (512u << 10)		/* raw bytes that end a STREAM block */
 #define BLOCK_BYTES_MAX (8u << 20)		/* when the disk cannot keep up with side-band */
 #define BLOCK_AGE_NS 500000000ull		/* age that ends a STREAM block */
+#define SWITCHES_MAX (REC_SWITCHES_MAX * sizeof(struct ev_switch))	/* bytes that end it, too */
 #define KEY_BLOCKS 64				/* STREAM blocks from one KEY block to the next, */
 #define KEY_BYTES (64u << 20)			/* or raw bytes, whichever comes first */
 #define SHADOW_BYTES (48u << 20)		/* shadows of all threads together */
@@ -40,6 +42,8 @@ struct rec_writer {
 	uint32_t since_key; /* STREAM blocks begun since the last KEY block, including it */
 	uint64_t raw_since_key;		/* bytes */
 	bool patient;			/* see rec_writer_patient() */
+	bool several;			/* REC_VERSION: there are events */
+	struct event_table table;
 	bool finished;
 };
 
@@ -84,24 +88,9 @@ static void flush_stream(struct rec_writer *w)
 	rec_queue_submit(w->queue, job);
 }
 
-/* The STREAM block for the next event or sample, with its order column brought up to date. */
-static struct rec_job *stream_job(struct rec_writer *w, bool event)
+/* Brings the order column up to date for the next event or sample. */
+static void count_in(struct rec_job *job, bool event)
 {
-	struct rec_job *job = w->cur;
-
-	flush_info(w);
-	if (!job) {
-		job = w->cur = rec_queue_take(w->queue, w->out, REC_STREAM);
-		event_enc_begin(&w->events);
-		if (!w->since_key || w->since_key >= KEY_BLOCKS || w->raw_since_key >= KEY_BYTES ||
-		    sample_enc_wants_key(w->samples)) {
-			job->flags |= REC_F_KEY;
-			sample_enc_key(w->samples);
-			w->since_key = 0;
-			w->raw_since_key = 0;
-		}
-		w->since_key++;
-	}
 	if (job->run_of_events != event) {
 		strbuf_add_varint(&job->col[REC_COL_ORDER], job->run);
 		job->run_of_events = event;
@@ -112,7 +101,45 @@ static struct rec_job *stream_job(struct rec_writer *w, bool event)
 		job->events++;
 	else
 		job->samples++;
-	return job;
+}
+
+/* Coding restarts with this block. Whoever reads from here on needs to know the events. */
+static void begin_key(struct rec_writer *w, struct rec_job *job)
+{
+	job->flags |= REC_F_KEY;
+	sample_enc_key(w->samples);
+	w->since_key = 0;
+	w->raw_since_key = 0;
+	for (uint32_t i = 0; i < w->table.n; i++) {
+		count_in(job, true);
+		event_enc_event(&w->events, &job->col[REC_COL_EVENTS], &w->table.ev[i]);
+	}
+}
+
+/* Makes sure that there is a STREAM block. True if it is a KEY block that begins now. */
+static bool open_stream(struct rec_writer *w)
+{
+	bool key;
+
+	flush_info(w);
+	if (w->cur)
+		return false;
+	w->cur = rec_queue_take(w->queue, w->out, REC_STREAM);
+	event_enc_begin(&w->events);
+	key = !w->since_key || w->since_key >= KEY_BLOCKS || w->raw_since_key >= KEY_BYTES ||
+	      sample_enc_wants_key(w->samples);
+	if (key)
+		begin_key(w, w->cur);
+	w->since_key++;
+	return key;
+}
+
+/* The STREAM block for the next event or sample, with its order column brought up to date. */
+static struct rec_job *stream_job(struct rec_writer *w, bool event)
+{
+	open_stream(w);
+	count_in(w->cur, event);
+	return w->cur;
 }
 
 /*
@@ -128,7 +155,7 @@ static int stream_done(struct rec_writer *w)
 {
 	size_t raw = raw_bytes(w->cur);
 
-	if (raw >= BLOCK_BYTES && may_flush(w, raw))
+	if (raw >= BLOCK_BYTES && (may_flush(w, raw) || w->cur->col[REC_COL_SWITCHES].len >= SWITCHES_MAX))
 		flush_stream(w);
 	return rec_out_error(w->out);
 }
@@ -143,10 +170,10 @@ static uint64_t wall_ns_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
+static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, bool several, int *err)
 {
 	struct rec_file_header h = {
-		.version = REC_VERSION, .header_size = sizeof(h), .arch = REC_ARCH_X86_64,
+		.version = several ? REC_VERSION : REC_VERSION_PLAIN, .header_size = sizeof(h), .arch = REC_ARCH_X86_64,
 		.start_wall_ns = wall_ns, .start_mono_ns = start_ns,
 	};
 
@@ -155,15 +182,15 @@ static struct rec_out *open_out_at(int fd, uint64_t start_ns, uint64_t wall_ns, 
 }
 
 /* Opens a file that begins at @start_ns of CLOCK_MONOTONIC. */
-static struct rec_out *open_out(int fd, uint64_t start_ns, int *err)
+static struct rec_out *open_out(int fd, uint64_t start_ns, bool several, int *err)
 {
 	uint64_t age = clock_mono_ns() - start_ns;
 
-	return open_out_at(fd, start_ns, wall_ns_now() - age, err);
+	return open_out_at(fd, start_ns, wall_ns_now() - age, several, err);
 }
 
 /* Takes both. @out is NULL when opening it failed, or was skipped because there is no @queue. */
-static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *out, uint64_t start_ns)
+static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *out, uint64_t start_ns, bool several)
 {
 	struct rec_writer *w;
 
@@ -177,30 +204,43 @@ static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *ou
 	w->out = out;
 	w->start = start_ns;
 	w->samples = sample_enc_new(SHADOW_BYTES / sizeof(struct shadow_page));
+	w->several = several;
+	if (several)
+		sample_enc_events(w->samples);
 	return w;
 }
 
 /* The queue comes first: if it gets no thread, nothing may be in the file yet. */
-struct rec_writer *rec_writer_new(int fd, int *err)
+static struct rec_writer *new_now(int fd, bool events, int *err)
 {
 	uint64_t now = clock_mono_ns();
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? open_out(fd, now, err) : NULL, now);
+	return new_writer(queue, queue ? open_out(fd, now, events, err) : NULL, now, events);
 }
 
-struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err)
+struct rec_writer *rec_writer_new(int fd, int *err)
+{
+	return new_now(fd, false, err);
+}
+
+struct rec_writer *rec_writer_new_events(int fd, int *err)
+{
+	return new_now(fd, true, err);
+}
+
+struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, bool events, int *err)
 {
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? open_out_at(fd, start_ns, wall_ns, err) : NULL, start_ns);
+	return new_writer(queue, queue ? open_out_at(fd, start_ns, wall_ns, events, err) : NULL, start_ns, events);
 }
 
-struct rec_writer *rec_writer_new_memory(int *err)
+struct rec_writer *rec_writer_new_memory(bool events, int *err)
 {
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_mono_ns());
+	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_mono_ns(), events);
 }
 
 void rec_writer_info(struct rec_writer *w, const char *key, const char *value)
@@ -281,10 +321,33 @@ int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev)
 	return stream_done(w);
 }
 
+int rec_writer_event(struct rec_writer *w, const struct ev_event *ev)
+{
+	int err = w->several ? event_table_put(&w->table, ev) : -EINVAL;
+
+	if (err <= 0)
+		return err;
+	/* A KEY block begins with all of them. */
+	if (!open_stream(w))
+		event_enc_event(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
+int rec_writer_switch(struct rec_writer *w, const struct ev_switch *ev)
+{
+	if (!w->several)
+		return -EINVAL;
+	open_stream(w);
+	strbuf_add(&w->cur->col[REC_COL_SWITCHES], ev, sizeof(*ev));
+	return stream_done(w);
+}
+
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 {
 	struct rec_job *job;
 
+	if (s->event >= (w->several ? w->table.n : 1) || s->payload_len > (w->several ? PAYLOAD_MAX : 0))
+		return -EINVAL;
 	/* A full block is still open: when it filled up, the pool was exhausted. */
 	if (w->cur && raw_bytes(w->cur) >= BLOCK_BYTES) {
 		if (!rec_queue_free_jobs(w->queue))
@@ -460,6 +523,7 @@ void rec_writer_free(struct rec_writer *w)
 	rec_out_free(w->out);
 	rec_queue_free(w->queue);
 	sample_enc_free(w->samples);
+	event_table_fini(&w->table);
 	event_enc_fini(&w->events);
 	strbuf_fini(&w->info);
 	free(w);
@@ -470,7 +534,7 @@ void rec_writer_free(struct rec_writer *w)
 struct rec_out *rec_writer_turn(struct rec_writer *w, int fd, int *err)
 {
 	uint64_t now = clock_mono_ns();
-	struct rec_out *old = w->out, *out = open_out(fd, now, err);
+	struct rec_out *old = w->out, *out = open_out(fd, now, w->several, err);
 
 	if (!out)
 		return NULL;
@@ -498,7 +562,7 @@ void rec_writer_forget(struct rec_writer *w, uint32_t segment)
 
 struct rec_out *rec_writer_dump(struct rec_writer *w, int fd, uint64_t start_ns, int *err)
 {
-	struct rec_out *out = open_out(fd, start_ns, err);
+	struct rec_out *out = open_out(fd, start_ns, w->several, err);
 	struct rec_job *job;
 
 	if (!out)

@@ -24,13 +24,20 @@ struct rec_out;
 struct rec_writer *rec_writer_new(int fd, int *err);
 
 /*
- * The same for samples taken earlier: recording began at @start_ns of the events' clock, @wall_ns
- * since the epoch.
+ * The same for more than one plain event: every event comes first, by rec_writer_event(), and
+ * samples may be of any of them, and have payloads. The file is of REC_VERSION. All others are of
+ * REC_VERSION_PLAIN, which older readers know.
  */
-struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, int *err);
+struct rec_writer *rec_writer_new_events(int fd, int *err);
 
-/* The same into memory, for rec_writer_dump(). */
-struct rec_writer *rec_writer_new_memory(int *err);
+/*
+ * For samples taken earlier: recording began at @start_ns of the events' clock, @wall_ns since the
+ * epoch. @events: as rec_writer_new_events().
+ */
+struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, bool events, int *err);
+
+/* Into memory, for rec_writer_dump(). */
+struct rec_writer *rec_writer_new_memory(bool events, int *err);
 
 /* From now on samples wait for the disk and are never refused. For a source that can wait. */
 void rec_writer_patient(struct rec_writer *w);
@@ -58,7 +65,20 @@ int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev);
 int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
 int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev);
 /*
- * As above; also -EAGAIN (not sticky) when the disk is so far behind that the sample must be
+ * As above, for a new event or a new period of a known one. The writer remembers events and writes
+ * them again at the beginning of each part and file, so one that repeats itself is ignored. Also,
+ * not sticky: -EINVAL for an index that leaves a gap or is beyond SAMPLED_EVENTS_MAX, or if the writer is
+ * not for several events; -E2BIG when all events together have more than 4 MiB of text.
+ */
+int rec_writer_event(struct rec_writer *w, const struct ev_event *ev);
+/*
+ * As above; also -EINVAL (not sticky) if the writer is not for several events. Give switches in the
+ * order of time, after all samples that are older, and any other event that they need first.
+ */
+int rec_writer_switch(struct rec_writer *w, const struct ev_switch *ev);
+/*
+ * As above; also -EINVAL (not sticky) for an event that was not given before or a payload beyond
+ * PAYLOAD_MAX, or -EAGAIN (not sticky) when the disk is so far behind that the sample must be
  * dropped, unless the writer is patient.
  */
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s);

@@ -1,6 +1,7 @@
 /*
  * Payload of a STREAM block: u8 method; varint bytes of ORDER, of EVENTS, and of both as stored;
- * varint number of symbols; ORDER and EVENTS; the symbols up to the end.
+ * varint number of symbols; with switches varint number of their symbols, and bytes of their code;
+ * ORDER and EVENTS; the code of switches; the symbols up to the end.
  */
 #include "recording/stream_codec.h"
 
@@ -10,7 +11,9 @@
 
 #include "base/xalloc.h"
 #include "bytes/codec.h"
+#include "event.h"
 #include "samples/nibble_codec.h"
+#include "samples/switch_codec.h"
 
 #define LEVEL_FAST 1
 #define SMALL 48u		/* below, a zstd header costs more than it saves */
@@ -18,6 +21,9 @@
 struct stream_enc {
 	struct codec_enc *codec;
 	struct nibble_enc *nibbles;
+	struct switch_enc *switches;	/* NULL until there is one, as what follows */
+	struct nibble_enc *switch_nibbles;
+	struct strbuf switch_syms, switch_code;
 	int level;			/* of STREAM_BEST */
 	enum stream_effort effort;
 	struct strbuf raw;		/* ORDER and EVENTS */
@@ -27,6 +33,7 @@ struct stream_enc {
 
 struct stream_dec {
 	struct codec_dec *codec;
+	bool events;
 };
 
 /* ---- packing ---- */
@@ -47,6 +54,10 @@ void stream_enc_free(struct stream_enc *e)
 		return;
 	codec_enc_free(e->codec);
 	nibble_enc_free(e->nibbles);
+	switch_enc_free(e->switches);
+	nibble_enc_free(e->switch_nibbles);
+	strbuf_fini(&e->switch_syms);
+	strbuf_fini(&e->switch_code);
 	strbuf_fini(&e->raw);
 	free(e->tmp);
 	free(e);
@@ -67,12 +78,31 @@ static size_t pack_raw(struct stream_enc *e)
 	return n < e->raw.len ? n : 0;
 }
 
-void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
-		 struct strbuf *out)
+/* Packs switches into @e->switch_code. Models are new in each block. */
+static void pack_switches(struct stream_enc *e, const struct strbuf *col, bool plain)
+{
+	if (!e->switches) {
+		e->switches = switch_enc_new();
+		e->switch_nibbles = nibble_enc_new();
+	}
+	strbuf_reset(&e->switch_syms);
+	strbuf_reset(&e->switch_code);
+	switch_encode(e->switches, (const struct ev_switch *)(const void *)col->s, col->len / sizeof(struct ev_switch),
+		      &e->switch_syms);
+	if (plain) {
+		nibble_plain(&e->switch_syms, &e->switch_code);
+		return;
+	}
+	nibble_enc_reset(e->switch_nibbles);
+	nibble_enc_pack(e->switch_nibbles, &e->switch_syms, &e->switch_code);
+}
+
+size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
+		   struct strbuf *out)
 {
 	const struct strbuf *order = &col[REC_COL_ORDER], *events = &col[REC_COL_EVENTS];
 	const struct strbuf *syms = &col[REC_COL_SAMPLES];
-	bool plain = effort == STREAM_STORED;
+	bool plain = effort == STREAM_STORED, switches = col[REC_COL_SWITCHES].len;
 	size_t n;
 
 	if (e->effort != effort)
@@ -82,27 +112,37 @@ void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, cons
 	strbuf_add(&e->raw, order->s, order->len);
 	strbuf_add(&e->raw, events->s, events->len);
 	n = pack_raw(e);
-	strbuf_addc(out, (char)((n ? REC_STREAM_ZSTD : 0) | (plain ? REC_STREAM_PLAIN : 0)));
+	strbuf_addc(out, (char)((n ? REC_STREAM_ZSTD : 0) | (plain ? REC_STREAM_PLAIN : 0) |
+			      (switches ? REC_STREAM_SWITCHES : 0)));
 	strbuf_add_varint(out, order->len);
 	strbuf_add_varint(out, events->len);
 	strbuf_add_varint(out, n ? n : e->raw.len);
 	strbuf_add_varint(out, syms->len / REC_SYMBOL);
+	if (switches) {
+		pack_switches(e, &col[REC_COL_SWITCHES], plain);
+		strbuf_add_varint(out, e->switch_syms.len / REC_SYMBOL);
+		strbuf_add_varint(out, e->switch_code.len);
+	}
 	strbuf_add(out, n ? e->tmp : e->raw.s, n ? n : e->raw.len);
+	if (switches)
+		strbuf_add(out, e->switch_code.s, e->switch_code.len);
 	if (key)
 		nibble_enc_reset(e->nibbles);
 	if (plain)
 		nibble_plain(syms, out);
 	else
 		nibble_enc_pack(e->nibbles, syms, out);
+	return order->len + events->len + syms->len + (switches ? e->switch_syms.len : 0);
 }
 
 /* ---- unpacking ---- */
 
-struct stream_dec *stream_dec_new(void)
+struct stream_dec *stream_dec_new(bool events)
 {
 	struct stream_dec *d = xcalloc(1, sizeof(*d));
 
 	d->codec = codec_dec_new();
+	d->events = events;
 	return d;
 }
 
@@ -117,7 +157,8 @@ void stream_dec_free(struct stream_dec *d)
 int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t raw_len,
 		  struct stream_parts *parts)
 {
-	uint64_t order, events, stored;
+	const uint8_t known = REC_STREAM_ZSTD | REC_STREAM_PLAIN | (d->events ? REC_STREAM_SWITCHES : 0);
+	uint64_t order, events, stored, symbols, switches = 0;
 	struct cursor c;
 	const void *src;
 	uint8_t method;
@@ -129,12 +170,18 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	events = cursor_varint(&c);
 	stored = cursor_varint(&c);
 	parts->symbols = cursor_varint(&c);
+	parts->switch_symbols = 0;
+	if (method & REC_STREAM_SWITCHES) {
+		parts->switch_symbols = cursor_varint(&c);
+		switches = cursor_varint(&c);
+	}
 	src = cursor_bytes(&c, stored);
-	if (!src || method & ~(REC_STREAM_ZSTD | REC_STREAM_PLAIN) || raw_len > REC_BLOCK_MAX ||
+	if (!src || method & ~known || raw_len > REC_BLOCK_MAX ||
 	    order > raw_len || events > raw_len - order)
 		return -EINVAL;
 	plain = order + events;
-	if ((raw_len - plain) % REC_SYMBOL || parts->symbols != (raw_len - plain) / REC_SYMBOL)
+	symbols = (raw_len - plain) / REC_SYMBOL;
+	if ((raw_len - plain) % REC_SYMBOL || parts->symbols > symbols || parts->switch_symbols != symbols - parts->symbols)
 		return -EINVAL;
 	if (method & REC_STREAM_ZSTD) {
 		if (parts->cap < plain) {
@@ -150,6 +197,9 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	cursor_init(&parts->order, src, order);
 	cursor_init(&parts->events, (const uint8_t *)src + order, events);
 	parts->plain = method & REC_STREAM_PLAIN;
+	if (switches > cursor_left(&c))
+		return -EINVAL;
+	cursor_init(&parts->switches, cursor_bytes(&c, switches), switches);
 	len = cursor_left(&c);
 	cursor_init(&parts->code, cursor_bytes(&c, len), len);
 	return 0;

@@ -1,7 +1,7 @@
 /*
- * Packs the columns of a STREAM block into its payload and back: ORDER and EVENTS by zstd, each
- * block on its own; the symbols of the samples by nibble_codec.h, whose models continue from block
- * to block.
+ * Packs the columns of a STREAM block into its payload and back: ORDER and EVENTS by zstd, and
+ * switches by switch_codec.h, each block on its own; the symbols of the samples by nibble_codec.h,
+ * whose models continue from block to block.
  */
 #ifndef NSPROF_STREAM_CODEC_H
 #define NSPROF_STREAM_CODEC_H
@@ -28,8 +28,9 @@ struct stream_enc *stream_enc_new(int level);
 void stream_enc_free(struct stream_enc *e);	/* accepts NULL */
 /*
  * Append the payload for @col (REC_COL_NR of them) to @out. @key: models are reset with this block.
+ * Returns its raw length.
  */
-void stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
+size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
 		 struct strbuf *out);
 
 /* The parts of a payload, borrowed from it or from @raw. */
@@ -37,12 +38,15 @@ struct stream_parts {
 	struct cursor order, events;
 	struct cursor code;		/* of the samples, still packed */
 	uint64_t symbols;		/* in code */
+	struct cursor switches;		/* still packed */
+	uint64_t switch_symbols;	/* in switches; 0: there are none */
 	bool plain;			/* see nibble_plain() */
 	uint8_t *raw;			/* owned; unpacked bytes */
 	size_t cap;
 };
 
-struct stream_dec *stream_dec_new(void);
+/* @events: for REC_VERSION, else REC_VERSION_PLAIN. */
+struct stream_dec *stream_dec_new(bool events);
 void stream_dec_free(struct stream_dec *d);	/* accepts NULL */
 /*
  * @payload: @len bytes; @raw_len: as in the block header, at most REC_BLOCK_MAX. *@parts: zeroed,

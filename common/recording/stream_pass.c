@@ -35,6 +35,7 @@ struct pass {
 	bool wanted;		/* the current part is wanted */
 	uint64_t delivered;	/* samples */
 	uint64_t time;		/* of the side-band coding */
+	const struct ev_switch *sw;	/* the next switch of the block; NULL: there is none */
 	int ret;		/* what a callback returned */
 };
 
@@ -116,6 +117,32 @@ static void drop_ahead(struct pass *p)
 
 /* ---- what is in a block ---- */
 
+/* Start on the switches of the block. -EBADMSG: they are damaged, and there are none. */
+static int begin_switches(struct pass *p)
+{
+	const struct stream_parts *parts = p->parts;
+
+	p->sw = NULL;
+	if (!parts->switch_symbols || !p->ops->cpu_switch)
+		return 0;
+	if (!p->src->switches)
+		p->src->switches = switch_dec_new();
+	if (switch_decode(p->src->switches, &parts->switches, parts->switch_symbols, parts->plain))
+		return -EBADMSG;
+	p->sw = switch_dec_peek(p->src->switches);
+	return 0;
+}
+
+/* Deliver the switches that are older than @time, or all of them. */
+static void pass_switches(struct pass *p, uint64_t time, bool all)
+{
+	while (p->sw && !p->ret && (all || p->sw->time < time)) {
+		p->ret = p->ops->cpu_switch(p->ctx, p->sw);
+		switch_dec_take(p->src->switches);
+		p->sw = switch_dec_peek(p->src->switches);
+	}
+}
+
 /*
  * Deliver a run of samples while they are valid. Damage clears samples_ok; events continue without
  * them.
@@ -132,7 +159,8 @@ static void pass_samples(struct pass *p, uint64_t run)
 			return;
 		}
 		p->delivered++;
-		if (p->ops->sample)
+		pass_switches(p, ev.time, false);
+		if (p->ops->sample && !p->ret)
 			p->ret = p->ops->sample(p->ctx, &ev);
 	}
 }
@@ -189,8 +217,8 @@ static bool end_samples(struct pass *p, struct staged *st)
 /* -EBADMSG when the block's content is damaged. */
 static int pass_stream(struct pass *p, struct staged *st)
 {
+	int err, switches_err;
 	bool sound;
-	int err;
 
 	if (st->h.flags & REC_F_KEY && p->wanted) {
 		p->samples_ok = true;
@@ -207,12 +235,14 @@ static int pass_stream(struct pass *p, struct staged *st)
 		return -EBADMSG;
 	}
 	p->parts = &st->parts;
+	switches_err = begin_switches(p);
 	begin_samples(p, st);
 	err = pass_order(p);
+	pass_switches(p, 0, true);
 	if (sound && !end_samples(p, st) && !p->ret)
 		p->samples_ok = false;
-	if (err)
-		return err;
+	if (err || switches_err)
+		return -EBADMSG;
 	return sound && !p->samples_ok ? -EBADMSG : 0;
 }
 

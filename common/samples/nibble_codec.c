@@ -1,5 +1,6 @@
 #include "samples/nibble_codec.h"
 
+#include <assert.h>
 #include <immintrin.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct model {
 #define USE 258		/* times 127: one below a lane's maximum; upper byte: the count */
 #define PAGE 4096u
 #define GROUP (PAGE / sizeof(struct model))	/* models in a page of memory */
+static_assert(NIBBLE_CONTEXTS % GROUP == 0, "whole pages");
 #define BANK_BYTES (NIBBLE_CONTEXTS * sizeof(struct model) + sizeof(struct bounds))
 
 struct range {

@@ -14,7 +14,7 @@
 
 #include "base/strbuf.h"
 
-#define NIBBLE_CONTEXTS 32768u
+#define NIBBLE_CONTEXTS 49152u
 
 /*
  * No context: a symbol without a model, all values equally likely. Cheaper than symbols with a
@@ -40,6 +40,14 @@ static inline void nibble_put(struct strbuf *out, uint32_t ctx, uint32_t sym)
 		nibble_grow(out);
 	__builtin_memcpy(out->s + out->len, &v, sizeof(v));
 	out->len += sizeof(v);
+}
+
+/* Replace the symbol under @ctx that is at byte @at of @out. */
+static inline void nibble_set(struct strbuf *out, size_t at, uint32_t ctx, uint32_t sym)
+{
+	uint32_t v = ctx << 4 | sym;
+
+	__builtin_memcpy(out->s + at, &v, sizeof(v));
 }
 
 void nibble_add(struct strbuf *out, const struct strbuf *syms);	/* all of @syms */

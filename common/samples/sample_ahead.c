@@ -23,7 +23,10 @@
 /* A waiting reader is woken when this many batches are ready. */
 #define WAKE_BATCHES 4u
 
-/* A sample in a batch. Its words, its chain, forgotten threads and the words' indices follow it. */
+/*
+ * A sample in a batch. Its words, its chain, forgotten threads, the words' indices and its payload
+ * follow it.
+ */
 struct packed {
 	struct ev_sample ev;	/* without pointers */
 	struct word_change words;
@@ -78,12 +81,14 @@ static void pack(struct batch *b, const struct ev_sample *ev, const struct sampl
 	};
 
 	p.ev.chain = NULL;
+	p.ev.payload = NULL;
 	p.ev.stack.shadow = NULL;
 	strbuf_add(&b->data, &p, sizeof(p));
 	strbuf_add(&b->data, ch->words.val, p.words.n * sizeof(*ch->words.val));
 	strbuf_add(&b->data, ev->chain, ev->nchain * sizeof(*ev->chain));
 	strbuf_add(&b->data, ch->gone, ch->ngone * sizeof(*ch->gone));
 	strbuf_add(&b->data, ch->words.idx, p.words.n * sizeof(*ch->words.idx));
+	strbuf_add(&b->data, ev->payload, ev->payload_len);
 	strbuf_add(&b->data, zeros, -b->data.len % 8);
 	b->n++;
 }
@@ -288,7 +293,9 @@ static const char *unpack(struct sample_ahead *sa, const char *at, struct ev_sam
 	words_change(&sa->pool, st, &words);
 	if (p->has_stack)
 		ev->stack.shadow = st;
-	return (const char *)(idx + p->words.n);
+	if (p->ev.payload_len)
+		ev->payload = (const uint8_t *)(idx + p->words.n);
+	return (const char *)(idx + p->words.n) + p->ev.payload_len;
 }
 
 int sample_ahead_next(struct sample_ahead *sa, struct ev_sample *ev)

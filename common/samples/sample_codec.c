@@ -22,6 +22,9 @@
 /* Symbols under CTX_THREAD: how the sample's thread is coded. */
 enum thread_op { THREAD_LAST, THREAD_GUESS, THREAD_NEW, THREAD_ID };
 
+/* Symbols under CTX_EVENT: below these, the event's index. */
+enum event_op { EVENT_FEW = 13, EVENT_GUESS = EVENT_FEW, EVENT_SAME, EVENT_NO };
+
 struct sample_enc {
 	struct sample_state st;
 	struct u64map index;		/* pid << 32 | tid -> thread index */
@@ -38,6 +41,7 @@ struct sample_dec {
 	struct nibble_dec *in;		/* owned */
 	struct word_list list;
 	uint64_t ip[REC_CHAIN_LEN];
+	uint8_t payload[PAYLOAD_MAX];
 	struct sample_change change;
 	uint32_t *gone;			/* owned; change.gone */
 	size_t gone_cap;
@@ -64,6 +68,11 @@ void sample_enc_free(struct sample_enc *e)
 	chain_enc_fini(&e->chain);
 	strbuf_fini(&e->evicted);
 	free(e);
+}
+
+void sample_enc_events(struct sample_enc *e)
+{
+	e->st.events = true;
 }
 
 void sample_enc_key(struct sample_enc *e)
@@ -159,6 +168,30 @@ static void enc_cpu(struct sample_enc *e, uint32_t cpu, struct strbuf *out)
 	sample_note_cpu(&e->st, guess, cpu);
 }
 
+/* What preceded: the last events of CPU and thread. */
+static uint32_t event_ctx(const struct sample_cpu *cpu, const struct sample_thread *t)
+{
+	return CTX_EVENT + (MIN(cpu->event, 15u) << 4 | MIN(t->event, 15u));
+}
+
+static void enc_event(struct sample_enc *e, struct sample_cpu *cpu, struct sample_thread *t, uint32_t event,
+		      struct strbuf *out)
+{
+	uint32_t *guess = sample_guess_event(&e->st, cpu, t), ctx = event_ctx(cpu, t);
+
+	if (event < EVENT_FEW) {
+		nibble_put(out, ctx, event);
+	} else if (event == t->event) {
+		nibble_put(out, ctx, EVENT_SAME);
+	} else if (event == *guess) {
+		nibble_put(out, ctx, EVENT_GUESS);
+	} else {
+		nibble_put(out, ctx, EVENT_NO);
+		nibble_put_num(out, CTX_EVENT_NO, event);
+	}
+	sample_note_event(cpu, t, guess, event);
+}
+
 static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struct sample_in *s,
 		      struct strbuf *out)
 {
@@ -185,13 +218,16 @@ static bool stack_usable(const struct stack_words *sw)
 void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out)
 {
 	struct sample_cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
-	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN);
+	struct sample_clock *clock = sample_clock_of(&e->st, s->cpu, s->event);
+	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN), slot = s->event % REC_EVENT_SLOTS;
 	uint32_t flags = 0;
 	struct sample_thread *t;
 
 	e->st.used = true;
 	enc_cpu(e, s->cpu, out);
 	t = enc_thread(e, s, cpu, out);
+	if (e->st.events)
+		enc_event(e, cpu, t, s->event, out);
 	e->st.seen.n = 0;
 	if (s->has_regs)
 		flags |= REC_S_REGS;
@@ -201,9 +237,11 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 		flags |= REC_S_UNMASKED;
 	if (s->cut)
 		flags |= REC_S_CUT;
+	if (s->payload_len)
+		flags |= REC_S_PAYLOAD;
 	if (s->cgroup != t->cgroup)
 		flags |= REC_S_CGROUP;
-	if (s->period != cpu->period)
+	if (s->period != clock->period)
 		flags |= REC_S_PERIOD;
 	if (stack_usable(s->stack)) {
 		flags |= REC_S_STACK;
@@ -223,20 +261,20 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 		flags |= REC_S_IP_TAIL;
 		nchain--;
 	}
-	nibble_put(out, CTX_FLAGS_HIT, flags == t->flags);
-	if (flags != t->flags)
+	nibble_put(out, CTX_FLAGS_HIT, flags == t->flags[slot]);
+	if (flags != t->flags[slot])
 		nibble_put_num(out, CTX_FLAGS, flags);
-	t->flags = flags & REC_S_STABLE;
+	t->flags[slot] = flags & REC_S_STABLE;
 	if (flags & REC_S_EVICT)
 		nibble_add(out, &e->evicted);
 	if (flags & REC_S_CGROUP)
 		nibble_put_num(out, CTX_CGROUP, t->cgroup = s->cgroup);
 	if (flags & REC_S_PERIOD)
-		nibble_put_snum(out, CTX_PERIOD, (int64_t)(s->period - cpu->period));
-	cpu->period = s->period;
-	nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - cpu->time - cpu->step));
-	cpu->step = s->time - cpu->time;
-	cpu->time = s->time;
+		nibble_put_snum(out, CTX_PERIOD, (int64_t)(s->period - clock->period));
+	clock->period = s->period;
+	nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - clock->time - clock->step));
+	clock->step = s->time - clock->time;
+	clock->time = s->time;
 	if (s->has_regs) {
 		nibble_put_snum(out, CTX_SP, (int64_t)(s->regs[UREG_SP] - t->regs[UREG_SP]));
 		t->regs[UREG_SP] = s->regs[UREG_SP];
@@ -249,7 +287,10 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 		t->lo = t->hi = 0;
 	if (s->has_regs)
 		regs_encode(&e->st.regs, &e->st.seen, &e->code, s->regs, s->unmasked, t->regs, out);
-	t->chain = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain);
+	t->chain[slot] = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain[slot]);
+	if (s->payload_len)
+		payload_encode(sample_state_payloads(&e->st), &(struct payload_of){ s->event, cpu->thread - 1, s->pid, s->tid },
+			       s->payload, s->payload_len, out);
 }
 
 /* ---- decoder ---- */
@@ -273,6 +314,11 @@ void sample_dec_free(struct sample_dec *d)
 	nibble_dec_free(d->in);
 	free(d->gone);
 	xpages_free(d, sizeof(*d));
+}
+
+void sample_dec_events(struct sample_dec *d)
+{
+	d->st.events = true;
 }
 
 void sample_dec_key(struct sample_dec *d)
@@ -350,6 +396,23 @@ static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu 
 	return d->st.thr[idx];
 }
 
+static int dec_event(struct sample_dec *d, struct sample_cpu *cpu, struct sample_thread *t)
+{
+	uint32_t *guess = sample_guess_event(&d->st, cpu, t), op = nibble_get(d->in, event_ctx(cpu, t));
+	uint64_t event = op;
+
+	if (op == EVENT_GUESS)
+		event = *guess;
+	else if (op == EVENT_SAME)
+		event = t->event;
+	else if (op == EVENT_NO)
+		event = nibble_get_num(d->in, CTX_EVENT_NO);
+	if (event >= SAMPLED_EVENTS_MAX)
+		return -EINVAL;
+	sample_note_event(cpu, t, guess, (uint32_t)event);
+	return 0;
+}
+
 static int dec_evict(struct sample_dec *d)
 {
 	uint64_t v;
@@ -407,33 +470,36 @@ static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
 static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev, uint64_t *flags)
 {
 	struct nibble_dec *in = d->in;
+	struct sample_clock *clock;
 	struct sample_thread *t;
 	struct sample_cpu *cpu;
-	uint32_t cpu_no;
+	uint32_t cpu_no, slot;
 
 	if (dec_cpu(d, &cpu_no))
 		return NULL;
 	cpu = &d->st.cpu[cpu_no % REC_CPU_SLOTS];
 	t = dec_thread(d, cpu);
-	if (!t)
+	if (!t || (d->st.events && dec_event(d, cpu, t)))
 		return NULL;
-	*flags = t->flags;
+	clock = sample_clock_of(&d->st, cpu_no, t->event);
+	slot = t->event % REC_EVENT_SLOTS;
+	*flags = t->flags[slot];
 	if (!nibble_get(in, CTX_FLAGS_HIT))
 		*flags = nibble_get_num(in, CTX_FLAGS);
-	if (*flags & ~(uint64_t)REC_S_KNOWN)
+	if (*flags & ~(uint64_t)(d->st.events ? REC_S_KNOWN | REC_S_PAYLOAD : REC_S_KNOWN))
 		return NULL;
-	t->flags = *flags & REC_S_STABLE;
+	t->flags[slot] = *flags & REC_S_STABLE;
 	if (*flags & REC_S_EVICT && dec_evict(d))
 		return NULL;
 	if (*flags & REC_S_CGROUP)
 		t->cgroup = nibble_get_num(in, CTX_CGROUP);
 	if (*flags & REC_S_PERIOD)
-		cpu->period += (uint64_t)nibble_get_snum(in, CTX_PERIOD);
-	cpu->step += (uint64_t)nibble_get_snum(in, CTX_TIME);
-	cpu->time += cpu->step;
+		clock->period += (uint64_t)nibble_get_snum(in, CTX_PERIOD);
+	clock->step += (uint64_t)nibble_get_snum(in, CTX_TIME);
+	clock->time += clock->step;
 	*ev = (struct ev_sample){
-		.time = cpu->time, .pid = t->pid, .tid = t->tid, .cpu = cpu_no,
-		.period = cpu->period, .cgroup = t->cgroup, .chain = d->ip,
+		.time = clock->time, .pid = t->pid, .tid = t->tid, .cpu = cpu_no,
+		.period = clock->period, .cgroup = t->cgroup, .event = t->event, .chain = d->ip,
 		.has_regs = *flags & REC_S_REGS, .copy_full = *flags & REC_S_COPY_FULL,
 		.unmasked = *flags & REC_S_UNMASKED, .cut = *flags & REC_S_CUT,
 	};
@@ -468,12 +534,19 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 			return -EINVAL;
 		memcpy(ev->regs, t->regs, sizeof(t->regs));
 	}
-	if (chain_dec_get(&d->chain, &d->code, d->in, &t->chain, d->ip, &ev->nchain))
+	if (chain_dec_get(&d->chain, &d->code, d->in, &t->chain[t->event % REC_EVENT_SLOTS], d->ip, &ev->nchain))
 		return -EINVAL;
 	if (flags & REC_S_IP_TAIL) {
 		if (ev->nchain == REC_CHAIN_LEN)
 			return -EINVAL;
 		d->ip[ev->nchain++] = ev->regs[UREG_IP];
+	}
+	if (flags & REC_S_PAYLOAD) {
+		const struct payload_of of = { ev->event, d->change.thread, ev->pid, ev->tid };
+
+		if (payload_decode(sample_state_payloads(&d->st), &of, d->in, d->payload, &ev->payload_len))
+			return -EINVAL;
+		ev->payload = d->payload;
 	}
 	return nibble_dec_ok(d->in) ? 0 : -EINVAL;
 }

@@ -36,6 +36,8 @@ struct sample_dec;
 /* @pages: limit of shadow pages (4 KiB of stack each) held at once, at least WORD_CODEC_PAGES. */
 struct sample_enc *sample_enc_new(size_t pages);
 void sample_enc_free(struct sample_enc *e);	/* accepts NULL */
+/* Call it before anything else: samples have events and payloads (REC_VERSION). */
+void sample_enc_events(struct sample_enc *e);
 /* Call it before the first sample of a KEY block. */
 void sample_enc_key(struct sample_enc *e);
 /* True when the dictionaries are so large that the next block should be a KEY block. */
@@ -45,6 +47,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
+void sample_dec_events(struct sample_dec *d);	/* as sample_enc_events() */
 void sample_dec_key(struct sample_dec *d);
 /* Start on the samples of @b. Its code must stay in place until they were taken. */
 void sample_dec_block(struct sample_dec *d, const struct sample_block *b);

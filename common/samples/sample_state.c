@@ -17,9 +17,13 @@ void sample_state_key(struct sample_state *st)
 	st->nthr = 0;
 	st->full_words = 0;
 	memset(st->cpu, 0, sizeof(st->cpu));
+	memset(st->clock, 0, (st->events ? REC_CLOCK_SLOTS : REC_CPU_SLOTS) * sizeof(*st->clock));
 	memset(st->last_cpu, 0, sizeof(st->last_cpu));
 	memset(st->cpu_guess, 0, sizeof(st->cpu_guess));
 	memset(st->thread_guess, 0, sizeof(st->thread_guess));
+	memset(st->event_guess, 0, sizeof(st->event_guess));
+	if (st->payloads)
+		payload_model_key(st->payloads);
 	memset(&st->regs, 0, sizeof(st->regs));
 	memset(&st->words, 0, sizeof(st->words));
 }
@@ -29,9 +33,19 @@ void sample_state_fini(struct sample_state *st)
 	for (uint32_t i = 0; i < st->nthr; i++)
 		shadow_clear(&st->pool, &st->thr[i]->shadow);
 	shadow_pool_fini(&st->pool);
+	if (st->payloads)
+		payload_model_fini(st->payloads);
+	free(st->payloads);
 	for (uint32_t i = 0; i < st->nalloc; i++)
 		free(st->thr[i]);
 	free(st->thr);
+}
+
+struct payload_model *sample_state_payloads(struct sample_state *st)
+{
+	if (!st->payloads)
+		st->payloads = xcalloc(1, sizeof(*st->payloads));
+	return st->payloads;
 }
 
 struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, uint32_t tid)
@@ -97,4 +111,18 @@ void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx)
 	*guess = idx + 1;
 	cpu->before = cpu->thread;
 	cpu->thread = idx + 1;
+}
+
+uint32_t *sample_guess_event(struct sample_state *st, const struct sample_cpu *cpu, const struct sample_thread *t)
+{
+	uint64_t h = hash_u64((uint64_t)t->event << 32 | cpu->event);
+
+	return &st->event_guess[h % SAMPLE_GUESSES];
+}
+
+void sample_note_event(struct sample_cpu *cpu, struct sample_thread *t, uint32_t *guess, uint32_t event)
+{
+	*guess = event;
+	cpu->event = event;
+	t->event = event;
 }

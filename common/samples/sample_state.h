@@ -11,6 +11,7 @@
 
 #include "event.h"
 #include "recording.h"
+#include "samples/payload_codec.h"
 #include "samples/reg_codec.h"
 #include "samples/shadow.h"
 #include "samples/word_codec.h"
@@ -23,8 +24,10 @@ struct sample_thread {
 	uint64_t regs[UREG_MAX];		/* of its last sample that had registers */
 	uint64_t cgroup;
 	uint64_t lo, hi; /* stack copy of its last sample; lo == hi: none, or forgotten */
-	uint32_t chain;			/* node of its last chain */
-	uint32_t flags;			/* REC_S_STABLE of its last sample */
+	uint32_t event;			/* of its last sample */
+	/* By event, modulo REC_EVENT_SLOTS: */
+	uint32_t chain[REC_EVENT_SLOTS];	/* node of the last chain */
+	uint32_t flags[REC_EVENT_SLOTS];	/* REC_S_STABLE of the last sample */
 	struct shadow_thread shadow;
 	uint64_t serial;		/* encoder: sample whose stack the shadow holds; 0: none */
 	struct sample_thread *prev, *next; /* encoder: LRU list, only while it has shadow pages */
@@ -32,9 +35,14 @@ struct sample_thread {
 
 /* What encoder and decoder remember of a CPU (modulo REC_CPU_SLOTS) to predict its next sample. */
 struct sample_cpu {
+	uint32_t thread, before;	/* the last two threads, index + 1; 0 = none */
+	uint32_t event;			/* of the last sample */
+};
+
+/* The same for one event on a CPU. */
+struct sample_clock {
 	uint64_t time, step; /* ns; of the last sample, and its distance to the previous one */
 	uint64_t period;
-	uint32_t thread, before;	/* the last two threads, index + 1; 0 = none */
 };
 
 /* The state that encoder and decoder change in the same way. */
@@ -44,20 +52,27 @@ struct sample_state {
 	uint32_t nalloc;		/* allocated entries of thr[] */
 	size_t cap;
 	struct sample_cpu cpu[REC_CPU_SLOTS];
+	struct sample_clock clock[REC_CLOCK_SLOTS];
 	struct shadow_pool pool;
 	uint64_t full_words;		/* words in the last full copy */
 	uint32_t last_cpu[3];		/* of the previous samples */
 	uint32_t cpu_guess[SAMPLE_GUESSES];	/* the CPU after three like these */
 	uint32_t thread_guess[SAMPLE_GUESSES];	/* the thread, index + 1, after two on a CPU */
+	uint32_t event_guess[SAMPLE_GUESSES];	/* the event after these of thread and CPU */
 	struct reg_model regs;
 	struct word_model words;
 	struct word_seen seen;		/* in the stack of the current sample */
+	struct payload_model *payloads;	/* owned; NULL: there were none */
 	bool used;			/* since all of this (several MiB) was zeroed */
+	bool events;			/* version 3: samples of several events */
 };
 
 /* Forget everything and clear all threads' shadows. Keeps allocated memory. */
 void sample_state_key(struct sample_state *st);
 void sample_state_fini(struct sample_state *st);
+
+/* For the first payload since the key, too. */
+struct payload_model *sample_state_payloads(struct sample_state *st);
 
 /* Add a thread with the next index, st->nthr; owned by @st. */
 struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, uint32_t tid);
@@ -86,5 +101,18 @@ void sample_note_cpu(struct sample_state *st, uint32_t *guess, uint32_t cpu);
 uint32_t *sample_guess_thread(struct sample_state *st, const struct sample_cpu *cpu);
 /* Record that it was the one with index @idx; @guess: from sample_guess_thread(). */
 void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx);
+
+/* The slot that guesses the event of a sample of thread @t on @cpu. */
+uint32_t *sample_guess_event(struct sample_state *st, const struct sample_cpu *cpu, const struct sample_thread *t);
+/* Record that it was @event; @guess: from sample_guess_event(). */
+void sample_note_event(struct sample_cpu *cpu, struct sample_thread *t, uint32_t *guess, uint32_t event);
+
+/* Times and period of event @event on CPU @cpu. */
+static inline struct sample_clock *sample_clock_of(struct sample_state *st, uint32_t cpu, uint32_t event)
+{
+	uint32_t slots = st->events ? REC_CLOCK_SLOTS : REC_CPU_SLOTS;
+
+	return &st->clock[(cpu + event * REC_CLOCK_STEP) % slots];
+}
 
 #endif

@@ -212,7 +212,7 @@ static int begin(struct import *im, uint64_t first)
 		parser_output_begins();
 	if (!im->first)
 		im->first = im->last = first;
-	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), &err);
+	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), false, &err);
 	if (!im->w) {
 		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out->out), strerror(-err));
 		import_output_undo(im->out);

@@ -323,7 +323,7 @@ static void *start_writer(void *arg)
 
 	if (ws->confine)
 		confine_rights(ws->confine);
-	s->w = s->o->overwrite ? rec_writer_new_memory(&ws->err) : rec_writer_new(s->out.fd, &ws->err);
+	s->w = s->o->overwrite ? rec_writer_new_memory(false, &ws->err) : rec_writer_new(s->out.fd, &ws->err);
 	return NULL;
 }
 

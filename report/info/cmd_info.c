@@ -368,7 +368,7 @@ static void print_json(const struct info *in, FILE *to)
 
 	json_begin_object(j, NULL);
 	json_str(j, "file", in->path);
-	json_u64(j, "version", REC_VERSION);
+	json_u64(j, "version", rec_reader_version(in->r));
 	json_bytes(j, "event", event ? event : "");
 	json_u64(j, "frequency", setting_u64(in, "frequency"));
 	json_u64(j, "period", setting_u64(in, "period"));

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/util.h"
+#include "recording.h"
 #include "recording/rec_reader.h"
 
 #define U PRIu64
@@ -135,6 +136,37 @@ static int on_container(void *ctx, const struct ev_container *e)
 	return 0;
 }
 
+/* Lines of text on one line. */
+static void put_lines(FILE *f, const char *s)
+{
+	for (; *s; s++)
+		if (*s == '\n')
+			fputs("\\n", f);
+		else
+			putc(*s, f);
+}
+
+static int on_event(void *ctx, const struct ev_event *e)
+{
+	fprintf(ctx,
+		"event event time=%" U " index=%u role=%u leader=%u type=%u config=%" U " config1=%" U " config2=%" U
+		" frequency=%" U " period=%" U " name=%s modifier=%s unit=%s filter=%s fields=",
+		e->time, e->index, e->role, e->leader, e->type, e->config, e->config1, e->config2, e->freq, e->period,
+		e->name, e->modifier, e->unit, e->filter);
+	put_lines(ctx, e->fields);
+	fputc('\n', ctx);
+	return 0;
+}
+
+static int on_switch(void *ctx, const struct ev_switch *e)
+{
+	fprintf(ctx, "event switch time=%" U " cpu=%u pid=%u tid=%u %s\n", e->time, e->cpu, e->pid, e->tid,
+		!e->out ? "in" : e->preempted ? "preempted" : "out");
+	return 0;
+}
+
+static bool events;		/* samples are of several events */
+
 static const struct {
 	uint32_t reg;
 	const char *name;
@@ -165,7 +197,11 @@ static int on_sample(void *ctx, const struct ev_sample *e)
 	fprintf(ctx, " stack=%" PRIx64 "+%" U " crc=%08" PRIx32, lo, hi - lo, crc);
 	for (size_t i = 0; e->has_regs && i < ARRAY_SIZE(regs); i++)
 		fprintf(ctx, " %s=%" PRIx64, regs[i].name, e->regs[regs[i].reg]);
-	fprintf(ctx, "%s\n", e->has_regs ? "" : " no registers");
+	fputs(e->has_regs ? "" : " no registers", ctx);
+	if (events)
+		fprintf(ctx, " event=%u payload=%u crc=%08" PRIx32, e->event, e->payload_len,
+			crc32_add(0, e->payload, e->payload_len));
+	fputc('\n', ctx);
 	return 0;
 }
 
@@ -190,9 +226,12 @@ static int on_counts(void *ctx, const struct ev_counts *r)
 {
 	fprintf(ctx,
 		"counts cpu=%u events=%u count=%" U " samples=%" U " periods=%" U " lost=%" U
-		" enabled=%" U " running=%" U "\n",
+		" enabled=%" U " running=%" U,
 		r->cpu, r->events, r->count, r->samples, r->periods, r->lost, r->enabled,
 		r->running);
+	if (events)
+		fprintf(ctx, " event=%" U, r->event);
+	fputc('\n', ctx);
 	return 0;
 }
 
@@ -227,6 +266,8 @@ int main(int argc, char **argv)
 		.absence = on_absence,
 		.container = on_container,
 		.budget = on_budget,
+		.event = on_event,
+		.cpu_switch = on_switch,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;
@@ -243,6 +284,7 @@ int main(int argc, char **argv)
 	r = rec_reader_open(argv[1]);
 	if (!r)
 		return 1;
+	events = rec_reader_version(r) == REC_VERSION;
 	while (rec_reader_info_next(r, &it, &key, &val))
 		if (strcmp(key, "start_wall_ns")) /* from the file header */
 			printf("info %s=%s\n", key, val);

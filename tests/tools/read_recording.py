@@ -15,6 +15,7 @@ import zlib
 
 from recording_samples import COPY_FULL, CUT, Damage, Samples, U64, UNMASKED, need, unzigzag
 from recording_slice import sliced_elf
+from recording_switches import Switches
 
 
 # ---- Notation ----
@@ -51,12 +52,16 @@ class Bytes:
 	def svarint(self):
 		return unzigzag(self.varint())
 
-	def str(self):
-		end = self.raw.find(0, self.at, self.at + 4096)
+	def str(self, longest=4095):
+		end = self.raw.find(0, self.at, self.at + longest + 1)
 		need(end >= 0, self.what + ': text without its end')
 		text = self.raw[self.at:end]
 		self.at = end + 1
 		return text.decode(errors='surrogateescape')
+
+
+	def text(self):
+		return self.str(16383).replace('\n', '\\n')
 
 
 def unzstd(raw):
@@ -132,6 +137,8 @@ EVENTS = {
 	11: ('container', 'time node flags:u8 quota period usage periods throttled waited cgroup:str runtime:str id:str name:str '
 			  'image:str pod:str namespace:str uid:str'),
 	12: ('budget', 'time kind count cgroup:str byuser:u8 uid'),
+	13: ('event', 'time index role leader type config config1 config2 frequency period name:str modifier:str unit:str filter:str '
+		      'fields:text'),
 }
 
 
@@ -170,12 +177,15 @@ def read_event(b, last):
 
 # ---- STREAM BLOCKS: Payload; Order and dependence ----
 class Stream:
-	def __init__(self, block):
+	def __init__(self, block, version):
 		b = Bytes(block.payload(), 'STREAM')
 		self.method = b.u8()
 		n_order, n_events, n_here, self.symbols = (b.varint() for _ in range(4))
-		need(self.method < 4 and n_order + n_events + 4 * self.symbols == block.raw_len, 'raw length')
+		need(self.method < (8 if version == 3 else 4), 'method')
+		n_switches, n_switch_code = (b.varint(), b.varint()) if self.method & 4 else (0, 0)
+		need(n_order + n_events + 4 * (self.symbols + n_switches) == block.raw_len, 'raw length')
 		both = b.take(n_here)
+		self.switches = Switches(b.take(n_switch_code), n_switches, self.method & 2) if n_switches else None
 		if self.method & 1:
 			both = unzstd(both)
 		need(len(both) == n_order + n_events, 'bytes of ORDER and EVENTS')
@@ -198,7 +208,7 @@ class Stream:
 
 # ---- TALLY and COUNTS ----
 TALLY_COLUMNS = 'second cpu kept cut dropped own lost throttled throttled_ns lost_sideband'.split()
-COUNTS_COLUMNS = 'cpu events count samples periods lost enabled running'.split()
+COUNTS_COLUMNS = 'cpu events count samples periods lost enabled running event'.split()
 
 
 def read_table(raw):
@@ -226,8 +236,8 @@ class Recording:
 		self.samples = None		# sample decoder; None: until the next KEY block
 		head = Bytes(self.raw, 'file header')
 		need(head.take(8) == b'NSPROF\r\n', 'not a recording')
-		version, self.header_size, machine, flags, self.wall, self.start = head.fixed('4I2Q')
-		need(version == 2, 'version %d is not known' % version)
+		self.version, self.header_size, machine, flags, self.wall, self.start = head.fixed('4I2Q')
+		need(self.version in (2, 3), 'version %d is not known' % self.version)
 		need(64 <= self.header_size <= 4096 and machine == 62, 'file header')
 
 	def hurt(self, at, what):
@@ -266,7 +276,7 @@ class Recording:
 			try:
 				if block.type == STREAM:
 					if block.flags & KEY:
-						self.samples = Samples()
+						self.samples = Samples(self.version)
 					yield from self.stream(block)
 				elif block.type == CAPTURE:
 					capture = self.capture(block, capture)
@@ -287,8 +297,13 @@ class Recording:
 			yield self.hurt(len(self.raw), 'no END: the file was cut')
 
 	def stream(self, block):
-		s = Stream(block)
-		events = iter(s.events)
+		s = Stream(block, self.version)
+		events, switches = iter(s.events), []
+		try:
+			switches = list(s.switches.read()) if s.switches else []
+		except Damage as e:	# all else can be decoded
+			yield self.hurt(block.at, 'block %d: %s' % (block.seq, e))
+		switches.reverse()
 		if not self.samples:
 			yield self.hurt(block.at, '%d samples are lost: what they continue is' % block.samples)
 		else:
@@ -300,10 +315,15 @@ class Recording:
 					yield 'event', event
 			elif self.samples:
 				try:
-					yield 'sample', self.samples.sample()
+					sample = self.samples.sample()
+					while switches and switches[-1].time < sample.time:
+						yield 'switch', switches.pop()
+					yield 'sample', sample
 				except Damage as e:	# events can always be decoded
 					yield self.hurt(block.at, 'block %d: %s' % (block.seq, e))
 					self.samples = None
+		while switches:
+			yield 'switch', switches.pop()
 		if self.samples:
 			self.samples.sym.finish()
 
@@ -351,6 +371,8 @@ class Recording:
 		elif block.type in (TALLY, COUNTS):
 			columns = TALLY_COLUMNS if block.type == TALLY else COUNTS_COLUMNS
 			for row in read_table(block.payload()):
+				if self.version == 3:	# columns that are missing
+					row += (0,) * (len(columns) - len(row))
 				yield 'tally' if block.type == TALLY else 'counts', dict(zip(columns, row))
 
 
@@ -358,17 +380,20 @@ def fields(d):
 	return ' '.join('%s=%s' % (k, '[%s]' % ','.join(map(str, v)) if isinstance(v, list) else v) for k, v in d.items())
 
 
-def show(what, x):
+def show(what, x, version):
 	if what == 'sample':
 		flags = ''.join(' ' + name for bit, name in ((COPY_FULL, 'full'), (UNMASKED, 'unmasked'), (CUT, 'cut')) if x.flags & bit)
 		print('sample time=%d pid=%d tid=%d cpu=%d period=%d cgroup=%d%s chain=%s' %
 		      (x.time, x.pid, x.tid, x.cpu, x.period, x.cgroup, flags, ','.join('%x' % a for a in x.chain)),
 		      'stack=%x+%d crc=%08x' % (x.lo, 8 * len(x.words), zlib.crc32(struct.pack('<%dQ' % len(x.words), *x.words))),
-		      ' '.join('%s=%x' % r for r in x.regs.items()) if x.regs else 'no registers')
+		      ' '.join('%s=%x' % r for r in x.regs.items()) if x.regs else 'no registers',
+		      *['event=%d payload=%d crc=%08x' % (x.event, len(x.payload), zlib.crc32(x.payload))] * (version == 3))
 	elif what == 'block':
 		print('block at=%d type=%d flags=%d stored=%d seq=%d samples=%d' % (x.at, x.type, x.flags, x.stored, x.seq, x.samples))
 	elif what == 'event':
 		print('event', x.name, fields(x.fields))
+	elif what == 'switch':
+		print('event switch time=%d cpu=%d pid=%d tid=%d %s' % (x.time, x.cpu, x.pid, x.tid, ('in', 'out', 'preempted')[x.kind]))
 	elif what == 'capture':
 		print('capture kind=%d id=%d bytes=%d crc=%08x' % (x[0], x[1], len(x[2]), zlib.crc32(x[2])))
 	elif what == 'info':
@@ -386,7 +411,7 @@ def main(argv):
 	except Damage as e:
 		sys.exit('%s: %s' % (argv[-1], e))
 	for what, x in recording.blocks() if '--blocks' in argv else recording.items():
-		show(what, x)
+		show(what, x, recording.version)
 	return 1 if recording.damage else 0
 
 

@@ -1,7 +1,8 @@
 /*
- * recode IN OUT [TIMES [plain|blocks]]: decodes every event and sample of a recording and encodes
- * them again; samples TIMES times, as if the recorded time had come again, side-band once; without
- * compression, or each time in a block of its own. Prints on one line how many there were and a
+ * recode IN OUT [TIMES [plain|blocks|events]]: decodes every event and sample of a recording and encodes
+ * them again, in the version of the format that it has; samples TIMES times, as if the recorded time had come again, side-band once; without
+ * compression, or each time in a block of its own; or as a recording of several events, which are
+ * made up with their payloads and switches. Prints on one line how many there were and a
  * digest of their whole content, and then the bytes per sample of the STREAM blocks and of the
  * written file. It also checks what a sample declares unchanged: every word from changed_end on is
  * compared with the thread's previous sample, and from known_end on with the last word seen at its
@@ -40,6 +41,7 @@ struct recode {
 	struct stack_words words;
 	uint64_t digest, events, samples;
 	bool blocks;		/* each time in a block of its own */
+	bool made_up;		/* as several events */
 	uint64_t first, last;	/* ns, of the samples */
 	uint64_t shift;		/* ns, added to times */
 	uint64_t now[STACK_WORDS_MAX];
@@ -146,6 +148,20 @@ static int on_budget(void *ctx, const struct ev_budget *e)
 	digest_event(ctx, (uint64_t[]){ e->time, e->kind, e->count, e->by_user, e->uid }, 5,
 		     (const char *[]){ e->cgroup, NULL });
 	return rec_writer_budget(writer(ctx), e);
+}
+
+static int on_event(void *ctx, const struct ev_event *e)
+{
+	digest_event(ctx, (uint64_t[]){
+		e->time, e->index, e->role, e->leader, e->type, e->config, e->config1, e->config2, e->freq, e->period,
+	}, 10, (const char *[]){ e->name, e->modifier, e->unit, e->filter, e->fields, NULL });
+	return rec_writer_event(writer(ctx), e);
+}
+
+static int on_switch(void *ctx, const struct ev_switch *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->cpu, e->out, e->preempted }, 6, (const char *[]){ NULL });
+	return rec_writer_switch(writer(ctx), e);
 }
 
 static int on_container(void *ctx, const struct ev_container *e)
@@ -264,6 +280,45 @@ static int check_stack(struct recode *rc, const struct ev_sample *ev)
 	return 0;
 }
 
+#define MADE_EVENTS 20u
+
+/* As many as use all ways to code an event. Every other one has payloads. */
+static int put_events(struct rec_writer *w)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < MADE_EVENTS && !err; i++) {
+		struct ev_event ev = {
+			.index = i, .leader = i & ~1u, .role = i % 3, .type = 2, .config = i, .period = i + 1, .name = "made",
+			.fields = i % 2 ? "\tfield:u64 a;\toffset:0;\tsize:8;\tsigned:0;\n" : "",
+		};
+
+		err = rec_writer_event(w, &ev);
+	}
+	return err;
+}
+
+/* The payload is made of the registers, which repeat themselves as a tracepoint's fields do. */
+static int put_made(struct recode *rc, struct sample_in *in)
+{
+	struct ev_switch sw = { .time = in->time - 900, .pid = in->pid, .tid = in->tid, .cpu = in->cpu };
+	uint64_t dice = rc->samples * 0x9e3779b97f4a7c15ull >> 40;
+	int err;
+
+	in->event = (uint32_t)(dice % 7 ? dice % 3 : dice % MADE_EVENTS);
+	if (in->event % 2) {
+		in->payload = (const uint8_t *)in->regs;
+		in->payload_len = dice % 5 ? 4 * in->event : 1 + (uint32_t)(dice % sizeof(in->regs));
+	}
+	err = dice % 8 ? rec_writer_switch(writer(rc), &sw) : 0;
+	if (!err)
+		err = rec_writer_sample(writer(rc), in);
+	sw.time += 1500;
+	sw.out = true;
+	sw.preempted = dice % 3;
+	return err ? err : rec_writer_switch(writer(rc), &sw);
+}
+
 static int on_sample(void *ctx, const struct ev_sample *ev)
 {
 	struct recode *rc = ctx;
@@ -271,9 +326,10 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 		.time = ev->time + rc->shift, .pid = ev->pid, .tid = ev->tid, .cpu = ev->cpu, .period = ev->period,
 		.cgroup = ev->cgroup, .chain = ev->chain, .nchain = ev->nchain, .has_regs = ev->has_regs,
 		.copy_full = ev->copy_full, .unmasked = ev->unmasked, .cut = ev->cut,
+		.event = ev->event, .payload = ev->payload, .payload_len = ev->payload_len,
 	};
 	uint64_t head[] = { in.time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->has_regs,
-			    ev->copy_full, ev->unmasked, ev->cut, ev->stack.lo, ev->stack.hi };
+			    ev->copy_full, ev->unmasked, ev->cut, ev->stack.lo, ev->stack.hi, ev->event, ev->payload_len };
 
 	take_stack(rc, ev);
 	if (!rc->shift && check_stack(rc, ev))
@@ -284,10 +340,13 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	if (!rc->samples++)
 		rc->first = ev->time;
 	rc->last = MAX(rc->last, ev->time);
+	if (rc->made_up)
+		return put_made(rc, &in);
 	if (rc->shift)
 		return rec_writer_sample(writer(rc), &in);
 	digest(rc, head, sizeof(head));
 	digest(rc, ev->chain, ev->nchain * sizeof(*ev->chain));
+	digest(rc, ev->payload, ev->payload_len);
 	digest(rc, ev->regs, sizeof(ev->regs));
 	digest(rc, rc->now, 8 * (size_t)rc->words.nwords);
 	return rec_writer_sample(writer(rc), &in);
@@ -329,7 +388,7 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
 		.pressure = on_pressure, .absence = on_absence, .container = on_container,
-		.budget = on_budget,
+		.budget = on_budget, .event = on_event, .cpu_switch = on_switch,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;
@@ -340,7 +399,9 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 	while (rec_reader_info_next(r, &it, &key, &val))
 		if (strcmp(key, "start_wall_ns"))	/* from the file header */
 			rec_writer_info(rc->w, key, val);
-	err = rec_reader_events(r, &ops, rc);
+	err = rc->made_up ? put_events(rc->w) : 0;
+	if (!err)
+		err = rec_reader_events(r, &ops, rc);
 	while (!err && --times) {
 		if (rc->blocks)
 			end_block(writer(rc));
@@ -372,15 +433,17 @@ int main(int argc, char **argv)
 		times = strtoul(argv[3], NULL, 10);
 	if (argc > 4)
 		how = argv[4];
-	if (argc < 3 || argc > 5 || !times || (argc == 5 && strcmp(how, "plain") && strcmp(how, "blocks"))) {
-		fprintf(stderr, "usage: recode IN OUT [TIMES [plain|blocks]]\n");
+	if (argc < 3 || argc > 5 || !times || (argc == 5 && strcmp(how, "plain") && strcmp(how, "blocks") && strcmp(how, "events"))) {
+		fprintf(stderr, "usage: recode IN OUT [TIMES [plain|blocks|events]]\n");
 		return 2;
 	}
 	r = rec_reader_open(argv[1]);
 	if (!r)
 		return 1;
 	fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	rc->w = fd < 0 ? NULL : rec_writer_new(fd, &err);
+	rc->made_up = !strcmp(how, "events");
+	if (fd >= 0)
+		rc->w = rec_reader_version(r) == REC_VERSION_PLAIN && !rc->made_up ? rec_writer_new(fd, &err) : rec_writer_new_events(fd, &err);
 	if (!rc->w) {
 		perror(argv[2]);
 		return 1;

@@ -3,6 +3,7 @@ read_recording.py.
 
 Comments name sections of the page, and so do names of methods where a section has paragraphs.
 """
+import struct
 from bisect import bisect_right
 
 U64 = (1 << 64) - 1
@@ -117,6 +118,7 @@ class Symbols:
 
 # ---- SAMPLES ----
 REGS, STACK, COPY_FULL, UNMASKED, IP_TAIL, PERIOD, CGROUP, EVICT, BASE, CUT = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512
+PAYLOAD = 1024
 BRACKETED = PERIOD | CGROUP | EVICT | BASE
 REGISTERS = 'bp bx r12 r13 r14 r15 ax cx dx si di r8 r9 r10 r11'.split()
 
@@ -130,15 +132,21 @@ def mix(x):
 class Thread:
 	def __init__(self, pid, tid):
 		self.pid, self.tid = pid, tid
-		self.sp = self.cgroup = self.flags = self.node = self.lo = self.hi = 0
+		self.sp = self.cgroup = self.event = self.lo = self.hi = 0
+		self.flags, self.node = [0] * 8, [0] * 8	# by event modulo 8
 		self.regs = [0] * 15
 		self.shadow = {}	# address: word, which is not 0
 
 
 class Cpu:
 	def __init__(self):
-		self.time = self.step = self.period = 0
+		self.event = 0
 		self.last = [0, 0]	# threads, as entry + 1
+
+
+class Clock:
+	def __init__(self):
+		self.time = self.step = self.period = 0
 
 
 class Sample:
@@ -149,14 +157,16 @@ class Sample:
 class Samples:
 	"""Everything that a decoder keeps since the last KEY block."""
 
-	def __init__(self):
+	def __init__(self, version):
+		self.version = version
 		self.sym = Symbols()
 		self.dictionary, self.defined = [], 0
 		self.nodes = [(0, 0)]		# parent and address; node 0 is the empty chain
-		self.threads, self.cpus = [], {}
+		self.threads, self.cpus, self.clocks = [], {}, {}
+		self.payloads = Payloads(self.sym)
 		self.full_words = 0
 		self.last_cpus = [0, 0, 0]
-		self.cpu_guess, self.thread_guess = [0] * 1024, [-1] * 1024
+		self.cpu_guess, self.thread_guess, self.event_guess = [0] * 1024, [-1] * 1024, [0] * 1024
 		self.reg_guess = [(0, [('value', 0)] * 15)] * 1024
 		self.recent = [0] * 15
 		self.words = Words(self)
@@ -176,10 +186,16 @@ class Samples:
 		cpu = self.cpus.setdefault(number % 1024, Cpu())
 		entry = self.thread(cpu)
 		t = self.threads[entry]
+		if self.version == 3:
+			self.event(cpu, t)
+			clock = (number + 389 * t.event) % 4096
+		else:
+			clock = number % 1024
+		clock, slot = self.clocks.setdefault(clock, Clock()), t.event % 8
 		# flags
-		flags = t.flags if sym.symbol('FLAGS_HIT') else sym.number('FLAGS')
-		need(flags < 1024 and not (flags & CUT and flags & COPY_FULL), 'flags')
-		t.flags = flags & ~BRACKETED
+		flags = t.flags[slot] if sym.symbol('FLAGS_HIT') else sym.number('FLAGS')
+		need(flags < (2048 if self.version == 3 else 1024) and not (flags & CUT and flags & COPY_FULL), 'flags')
+		t.flags[slot] = flags & ~BRACKETED
 		# evictions
 		while flags & EVICT:
 			which = sym.number('EVICT')
@@ -192,9 +208,9 @@ class Samples:
 		if flags & CGROUP:
 			t.cgroup = sym.number('CGROUP')
 		if flags & PERIOD:
-			cpu.period = cpu.period + sym.snum('PERIOD') & U64
-		cpu.step = cpu.step + sym.snum('TIME') & U64
-		cpu.time = cpu.time + cpu.step & U64
+			clock.period = clock.period + sym.snum('PERIOD') & U64
+		clock.step = clock.step + sym.snum('TIME') & U64
+		clock.time = clock.time + clock.step & U64
 		# sp
 		if flags & REGS:
 			t.sp = t.sp + sym.snum('SP') & U64
@@ -205,13 +221,14 @@ class Samples:
 		if flags & REGS:
 			ip = self.define() if sym.symbol('IP_NEW') else self.known('IP')
 			self.registers(t, ip, self.words.seen if flags & STACK else [])
-		chain = self.chain(t)
+		chain = self.chain(t, slot)
 		if flags & IP_TAIL:
 			need(ip is not None, 'IP_TAIL without ip')
 			chain.append(ip)
+		payload = self.payloads.payload(t.event, entry, t.pid, t.tid) if flags & PAYLOAD else b''
 		regs = dict(zip(REGISTERS, t.regs), sp=t.sp, ip=ip) if flags & REGS else None
-		return Sample(time=cpu.time, pid=t.pid, tid=t.tid, cpu=number, period=cpu.period, cgroup=t.cgroup,
-			      flags=flags, regs=regs, chain=chain, lo=t.lo, words=words)
+		return Sample(time=clock.time, pid=t.pid, tid=t.tid, cpu=number, period=clock.period, cgroup=t.cgroup,
+			      event=t.event, payload=payload, flags=flags, regs=regs, chain=chain, lo=t.lo, words=words)
 
 	def cpu(self):
 		a, b, c = self.last_cpus
@@ -243,6 +260,19 @@ class Samples:
 		cpu.last = [entry + 1, cpu.last[0]]
 		return entry
 
+	def event(self, cpu, t):
+		sym = self.sym
+		slot = mix((t.event << 32) + cpu.event) % 1024
+		event = sym.symbol('EVENT', min(cpu.event, 15), min(t.event, 15))
+		if event == 13:
+			event = self.event_guess[slot]
+		elif event == 14:
+			event = t.event
+		elif event == 15:
+			event = sym.number('EVENT_NO')
+		need(event < 1024, 'event')
+		self.event_guess[slot] = cpu.event = t.event = event
+
 	def stack(self, t, flags):
 		lo = t.sp + 7 & ~7 & U64
 		if flags & BASE:
@@ -261,19 +291,19 @@ class Samples:
 		self.words.copy(t.shadow, t.lo, t.hi)
 		return [t.shadow.get(at, 0) for at in range(t.lo, t.hi, 8)]
 
-	def chain(self, t):
+	def chain(self, t, slot):
 		sym = self.sym
 		how = sym.symbol('CHAIN')
 		need(how <= 2, 'CHAIN')
 		if how:
-			t.node = sym.id('NODE', len(self.nodes))
+			t.node[slot] = sym.id('NODE', len(self.nodes))
 		if how == 2:
 			for _ in range(sym.number('CHAIN_LEN')):
 				address = self.define() if sym.symbol('CODE_NEW') else self.known('CODE')
-				self.nodes.append((t.node, address))
-				t.node = len(self.nodes) - 1
+				self.nodes.append((t.node[slot], address))
+				t.node[slot] = len(self.nodes) - 1
 			need(len(self.nodes) <= (1 << 20) + 1, 'too many nodes')
-		chain, node = [], t.node
+		chain, node = [], t.node[slot]
 		while node:
 			node, address = self.nodes[node]
 			chain.append(address)
@@ -336,6 +366,66 @@ class Samples:
 			self.recent.remove(v)
 		self.recent = [v] + self.recent[:14]
 		return v
+
+
+# ---- Payloads ----
+class Payloads:
+	def __init__(self, sym):
+		self.sym = sym
+		self.length, self.last = {}, {}	# by event
+		self.rows = {}			# by slot
+		self.after = {}			# by slot: check and word
+		self.recent = {}		# by event modulo 16 and place
+
+	def payload(self, event, entry, pid, tid):
+		sym, kind = self.sym, event % 16
+		if not sym.symbol('PAYLOAD_LEN_HIT', kind):
+			self.length[event] = sym.number('PAYLOAD_LEN')
+		length = self.length.get(event, 0)
+		need(1 <= length <= 4096, 'length of the payload')
+		n = length + 3 >> 2
+		row = self.rows.setdefault(mix((event << 32) + entry) >> 55, [0] * 32)
+		last = self.last.setdefault(event, [0] * 1024)
+		other = others = 0
+		for i in range(n):
+			known = row[i] if i < 32 else last[i]
+			expected, slot = known, None
+			if other and i < 32:
+				h = mix(other + i & U64)
+				slot, check = h >> 50, h & 0xffffffff | 1
+				if self.after.get(slot, (0, 0))[0] == check:
+					expected = self.after[slot][1]
+			if i % 4 == 0:
+				others = sym.symbol('PAYLOAD_OTHER', kind, min(i // 4, 15), others)
+			unexpected = others >> i % 4 & 1
+			word = self.word(kind, i, known, last[i], pid, tid) if unexpected else expected
+			if slot is not None:
+				self.after[slot] = check, word
+			if i < 32:
+				row[i] = word
+			last[i] = word
+			if unexpected:
+				other = mix((word << 32) + (i + 1 << 16) + event) | 1
+		return struct.pack('<%dI' % n, *last[:n])[:length]
+
+	def word(self, kind, i, known, last, pid, tid):
+		sym = self.sym
+		how = sym.symbol('PAYLOAD', kind, i % 32)
+		need(how < 8, 'PAYLOAD')
+		if how < 5:
+			return (0, last, known, tid, pid)[how]
+		recent = self.recent.setdefault((kind, i % 32), [0] * 15)
+		if how == 5:
+			j = sym.symbol('PAYLOAD_RECENT', i % 32)
+			need(j < 15, 'PAYLOAD_RECENT')
+			word = recent[j]
+			del recent[j]
+		else:
+			word = known + sym.snum('PAYLOAD_DIFF', kind) & 0xffffffff if how == 6 else sym.number('PAYLOAD_NEW', kind)
+			need(word < 1 << 32, 'word of the payload')
+			recent.pop()
+		recent.insert(0, word)
+		return word
 
 
 # ---- Words ----

@@ -36,11 +36,19 @@ struct block {
 	struct rec_block_header h;
 };
 
+/* Around sample @i: its thread comes, or leaves. */
+static inline void make_switch(struct rec_writer *w, unsigned int i, bool out)
+{
+	struct ev_switch ev = { .time = i + 1, .pid = 1, .tid = i / 2 % 5, .cpu = i % 2, .out = out };
+
+	assert_int_equal(rec_writer_switch(w, &ev), 0);
+}
+
 /*
  * What the writer was given: sample @i has time i + 1, and is followed by a comm event with the
- * same time.
+ * same time. @nevents: of samples; if not 0, each sample is between two switches.
  */
-static inline struct image make(unsigned int nsamples, unsigned int per_block, uint64_t seed)
+static inline struct image make_of(unsigned int nsamples, unsigned int per_block, uint64_t seed, uint32_t nevents)
 {
 	struct capture cap = { CAPTURE_KALLSYMS, 0, "ffffffff81000000 T _text\n", 25, 0 };
 	struct ev_ledger ledger = { .kept = nsamples };
@@ -50,20 +58,24 @@ static inline struct image make(unsigned int nsamples, unsigned int per_block, u
 	struct image im;
 	struct rec_writer *w;
 	struct stat st;
-	int fd = memfd_create("image", 0), err;
+	int fd = memfd_create("image", 0);
 
 	assert_true(fd >= 0);
-	w = rec_writer_new(fd, &err);
-	assert_non_null(w);
-	rec_writer_info(w, "event", "cycles");
 	gen_init(g, seed, 4, 300);
+	g->nevents = nevents;
+	w = gen_writer(g, fd);
+	rec_writer_info(w, "event", "cycles");
 	for (unsigned int i = 0; i < nsamples; i++) {
 		struct ev_comm ev = { .time = i + 1, .pid = 1, .tid = 1, .comm = "x" };
 
 		gen_next(g);
 		g->s.time = i + 1;
+		if (nevents)
+			make_switch(w, i, false);
 		rec_writer_sample(w, &g->s);
 		rec_writer_comm(w, &ev);
+		if (nevents)
+			make_switch(w, i, true);
 		if (i % per_block == per_block - 1) {
 			/*
 			 * With the pool used up, the block would stay open and also take the next
@@ -90,6 +102,11 @@ static inline struct image make(unsigned int nsamples, unsigned int per_block, u
 	assert_int_equal(pread(fd, im.b, im.len, 0), im.len);
 	close(fd);
 	return im;
+}
+
+static inline struct image make(unsigned int nsamples, unsigned int per_block, uint64_t seed)
+{
+	return make_of(nsamples, per_block, seed, 0);
 }
 
 /* Finds the blocks of an undamaged image; returns their number. */
@@ -127,8 +144,10 @@ static inline int file_of(const struct image *im, size_t len, char path[32])
 }
 
 struct got {
-	uint8_t sample[4096], comm[4096];	/* by time: how often it was delivered */
-	uint64_t samples, comms;
+	/* By time: how often it was delivered. */
+	uint8_t sample[4096], comm[4096], sw[4096];
+	uint64_t samples, comms, switches;
+	uint64_t now;			/* time of the last sample or switch */
 	uint64_t digest;		/* of all samples */
 	bool wrong;			/* a time that was never written */
 	struct gen *gen;		/* not NULL: check the content, too */
@@ -143,6 +162,7 @@ static inline int got_sample(void *ctx, const struct ev_sample *ev)
 	uint64_t val, want;
 
 	g->samples++;
+	g->now = ev->time;
 	g->digest = gen_digest(g->digest, ev);
 	if (!ev->time || ev->time > ARRAY_SIZE(g->sample)) {
 		g->wrong = true;
@@ -154,6 +174,10 @@ static inline int got_sample(void *ctx, const struct ev_sample *ev)
 	for (; g->next < ev->time; g->next++)
 		gen_next(g->gen);
 	assert_int_equal(ev->tid, g->gen->s.tid);
+	assert_int_equal(ev->event, g->gen->s.event);
+	assert_int_equal(ev->payload_len, g->gen->s.payload_len);
+	if (ev->payload_len)
+		assert_memory_equal(ev->payload, g->gen->s.payload, ev->payload_len);
 	assert_memory_equal(ev->regs, g->gen->s.regs, sizeof(ev->regs));
 	if (!g->gen->s.stack) {
 		assert_int_equal(ev->stack.lo, ev->stack.hi);
@@ -182,7 +206,32 @@ static inline int got_comm(void *ctx, const struct ev_comm *ev)
 	return 0;
 }
 
-static const struct event_ops got_ops = { .sample = got_sample, .comm = got_comm };
+static inline int got_event(void *ctx, const struct ev_event *ev)
+{
+	struct got *g = ctx;
+
+	g->digest = hash_combine(g->digest, ev->index + ev->period);
+	return 0;
+}
+
+/* Neither before an older sample nor after a younger one, if nothing is wrong. */
+static inline int got_switch(void *ctx, const struct ev_switch *ev)
+{
+	struct got *g = ctx;
+
+	g->switches++;
+	g->digest = hash_combine(g->digest, ev->time + ev->tid);
+	if (!ev->time || ev->time > ARRAY_SIZE(g->sw) || ev->time < g->now)
+		g->wrong = true;
+	else
+		g->sw[ev->time - 1]++;
+	g->now = ev->time;
+	return 0;
+}
+
+static const struct event_ops got_ops = {
+	.sample = got_sample, .comm = got_comm, .event = got_event, .cpu_switch = got_switch,
+};
 
 static inline int ignore_tally(void *ctx, const struct ev_tally *row)
 {
@@ -232,6 +281,7 @@ static inline void same_ahead(const char *path, struct rec_reader *r, const stru
 	assert_int_equal(rec_reader_events(other, &ops, ahead), 0);
 	assert_int_equal(ahead->samples, g->samples);
 	assert_int_equal(ahead->comms, g->comms);
+	assert_int_equal(ahead->switches, g->switches);
 	assert_true(ahead->digest == g->digest);
 	b = rec_reader_damage(other);
 	assert_true(a->cut == b->cut && a->cut_at == b->cut_at && a->bad_blocks == b->bad_blocks &&

@@ -41,6 +41,7 @@ struct gen_thread {
 struct gen {
 	uint64_t rnd;
 	unsigned int nthr, ncpu;
+	uint32_t nevents;	/* of samples; 0: one plain event */
 	uint32_t max_words;	/* of a copy */
 	uint64_t now;
 	struct gen_thread *thr;
@@ -48,6 +49,8 @@ struct gen {
 	struct sample_in s;
 	struct stack_words sw;
 	uint64_t chain[GEN_CHAIN];
+	uint32_t event;
+	uint8_t payload[PAYLOAD_MAX];
 };
 
 /* A file in memory, and the @path by which a reader can open it until it is closed. */
@@ -192,6 +195,67 @@ static inline void gen_regs(struct gen *g, struct gen_thread *t, uint64_t sp)
 	memcpy(g->s.regs, t->regs, sizeof(t->regs));
 }
 
+/* A recorder for the file @fd, which knows the events. */
+static inline struct rec_writer *gen_writer(const struct gen *g, int fd)
+{
+	int err;
+	struct rec_writer *w = g->nevents ? rec_writer_new_events(fd, &err) : rec_writer_new(fd, &err);
+
+	if (!w)
+		abort();
+	for (uint32_t i = 0; i < g->nevents; i++) {
+		char name[32];
+		struct ev_event ev = { .index = i, .leader = i, .name = name, .period = i + 1 };
+
+		snprintf(name, sizeof(name), "event-%u", i);
+		if (rec_writer_event(w, &ev))
+			abort();
+	}
+	return w;
+}
+
+/* The sample's event: mostly the one before, or one that is near it. */
+static inline void gen_event(struct gen *g)
+{
+	uint32_t dice = gen_below(g, 10);
+
+	if (dice < 4)
+		g->event = (g->event + dice) % g->nevents;
+	else if (dice == 9)
+		g->event = gen_below(g, g->nevents);
+	g->s.event = g->event;
+}
+
+/*
+ * The record of a tracepoint: fields that stay, count, repeat or are noise. Every third event has
+ * none; the fifth has as much as there may be.
+ */
+static inline void gen_payload(struct gen *g)
+{
+	uint32_t len = g->event == 4 ? PAYLOAD_MAX - gen_below(g, 2) : 1 + 7 * (g->event % 16) + (gen_below(g, 30) ? 0 : gen_below(g, 50));
+
+	if (g->event % 3 == 2)
+		return;
+	for (uint32_t i = 0; i < len; i += 4) {
+		uint32_t dice = gen_below(g, 40), v = 0;
+
+		memcpy(&v, g->payload + i, len - i < 4 ? len - i : 4);
+		if (dice < 4)
+			v += dice * dice * dice;
+		else if (dice < 8)
+			v = (uint32_t)gen_rnd(g) >> gen_below(g, 32);
+		else if (dice < 10)
+			v = gen_below(g, 12);
+		else if (dice == 10)
+			v = g->s.tid;
+		else if (dice == 11)
+			v = g->s.pid;
+		memcpy(g->payload + i, &v, len - i < 4 ? len - i : 4);
+	}
+	g->s.payload = g->payload;
+	g->s.payload_len = len;
+}
+
 /* Makes the next sample, in g->s. */
 static inline void gen_next(struct gen *g)
 {
@@ -235,6 +299,10 @@ static inline void gen_next(struct gen *g)
 			g->s.nchain++;
 		}
 	}
+	if (g->nevents) {
+		gen_event(g);
+		gen_payload(g);
+	}
 }
 
 /*
@@ -244,13 +312,14 @@ static inline void gen_next(struct gen *g)
 static inline uint64_t gen_digest(uint64_t h, const struct ev_sample *ev)
 {
 	const uint64_t head[] = {
-		ev->time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->nchain, ev->has_regs, ev->stack.lo,
+		ev->time, ev->pid, ev->tid, ev->cpu, ev->period, ev->cgroup, ev->event, ev->nchain, ev->has_regs, ev->stack.lo,
 		ev->stack.hi, ev->changed_end, ev->known_end, ev->copy_full, ev->unmasked, ev->cut,
 	};
 	uint64_t val;
 
 	h = hash_combine(h, hash_bytes(head, sizeof(head)));
 	h = hash_combine(h, hash_bytes(ev->chain, ev->nchain * sizeof(*ev->chain)));
+	h = hash_combine(h, hash_bytes(ev->payload, ev->payload_len));
 	h = hash_combine(h, hash_bytes(ev->regs, sizeof(ev->regs)));
 	if (!ev->stack.shadow)
 		return h;

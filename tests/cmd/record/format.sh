@@ -57,6 +57,13 @@ has "C: stack copies" ' stack=7[0-9a-f]*\+[1-9]'
 recorded "threads" 30 -F 499 -- "$TARGETS/spin" --cpu --threads 4 0.3
 is "threads: of five, and more than one has samples" \
 	"$(sed -n 's/^sample.* \(tid=[0-9]*\) .*/\1/p' "$T/page" | sort -u | awk 'END { print (NR > 1 && NR < 6) }')" 1
+recoded "several events" 1 events
+has "several events: their list" '^event event .* index=19 .* name=made '
+has "several events: coded as an index, guessed, and in full" '^sample.* event=1[3-9] '
+has "several events: payloads" '^sample.* event=[0-9]+ payload=[1-9]'
+has "several events: switches" '^event switch .* preempted'
+cp "$T/recoded" "$T/data"
+recoded "several events, without compression" 1 plain
 recorded "short processes" 10 -F 999 -- bash -c 'for i in {1..40}; do ls -l /usr/bin /usr/lib >/dev/null; done'
 has "short processes: forks" '^event fork '
 recorded "frame pointers" 30 -F 499 --call-graph fp -- "$TARGETS/spin" --cpu 0.2

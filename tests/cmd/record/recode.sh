@@ -21,6 +21,15 @@ same() {
 	check "$1: there were samples" test "$(awk '{ print $2; exit }' <<<"$one")" -ge 50
 }
 
+# same_events NAME FILE: the same as a recording of several events
+same_events() {
+	if "$RECODE" "$2" "$T/events" 1 events >"$T/out" 2>"$T/err"; then
+		same "$1" "$T/events"
+	else
+		fail "$1: written" "$(cat "$T/err")"
+	fi
+}
+
 # recorded NAME COMMAND...: record a second of its CPU time, whatever else has the CPUs, with
 # nsprof's options in $opts
 recorded() {
@@ -36,6 +45,7 @@ recorded() {
 
 opts=(--call-graph dwarf,65528)
 recorded "C++, deep stacks" "$TARGETS/deep" 100000 60
+same_events "several events" "$T/data"
 ! command -v python3 >/dev/null || recorded "python3" python3 -c 'while True: sum(len(str(i)) for i in range(1000))'
 # The limit applies to each process.
 recorded "short processes" bash -c 'for i in {1..20}; do awk "BEGIN { while (i++ < 20000) s = s i }"; done'

@@ -23,7 +23,18 @@ static int comm(void *ctx, const struct ev_comm *e) { (void)ctx; fuzz_read_text(
 static int cgroup(void *ctx, const struct ev_cgroup *e) { (void)ctx; fuzz_read_text(e->path); return 0; }
 static int ksymbol(void *ctx, const struct ev_ksymbol *e) { (void)ctx; fuzz_read_text(e->name); return 0; }
 
-static const struct event_ops ops = { .dso = dso, .proc = proc, .mmap = map, .comm = comm, .cgroup = cgroup, .ksymbol = ksymbol };
+static int event(void *ctx, const struct ev_event *e)
+{
+	(void)ctx;
+	fuzz_read_text(e->name);
+	fuzz_read_text(e->modifier);
+	fuzz_read_text(e->unit);
+	fuzz_read_text(e->filter);
+	fuzz_read_text(e->fields);
+	return 0;
+}
+
+static const struct event_ops ops = { .dso = dso, .proc = proc, .mmap = map, .comm = comm, .cgroup = cgroup, .ksymbol = ksymbol, .event = event };
 
 static void events(const uint8_t *data, size_t size)
 {

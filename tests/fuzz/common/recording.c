@@ -8,6 +8,7 @@ static int sample(void *ctx, const struct ev_sample *ev)
 
 	(void)ctx;
 	fuzz_read(ev->chain, ev->nchain * sizeof(*ev->chain));
+	fuzz_read(ev->payload, ev->payload_len);
 	for (uint64_t a = ev->stack.lo; a < ev->stack.hi; a += 8)
 		stack_view_read(&ev->stack, a, &val);
 	return 0;
@@ -15,13 +16,15 @@ static int sample(void *ctx, const struct ev_sample *ev)
 
 static int comm(void *ctx, const struct ev_comm *ev) { (void)ctx; fuzz_read_text(ev->comm); return 0; }
 static int map(void *ctx, const struct ev_mmap *ev) { (void)ctx; fuzz_read_text(ev->path); return 0; }
+static int event(void *ctx, const struct ev_event *ev) { (void)ctx; fuzz_read_text(ev->name); fuzz_read_text(ev->fields); return 0; }
+static int cpu_switch(void *ctx, const struct ev_switch *ev) { (void)ctx; fuzz_read(ev, sizeof(*ev)); return 0; }
 static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->packed ? cap->packed : cap->size); return 0; }
 static int tally(void *ctx, const struct ev_tally *row) { (void)ctx; (void)row; return 0; }
 static int counts(void *ctx, const struct ev_counts *row) { (void)ctx; (void)row; return 0; }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct event_ops ops = { .sample = sample, .comm = comm, .mmap = map };
+	static const struct event_ops ops = { .sample = sample, .comm = comm, .mmap = map, .event = event, .cpu_switch = cpu_switch };
 	uint8_t *copy = fuzz_copy(data, size);
 	const char *key, *val;
 	struct ev_ledger ledger;

@@ -1,4 +1,7 @@
-/* The samples of one KEY block, coded (nibble_codec) or plain: the first byte says which. */
+/*
+ * The samples of one KEY block, coded (nibble_codec) or plain, of one event or several: the first
+ * byte says which.
+ */
 #include "../fuzz.h"
 #include "samples/sample_codec.h"
 
@@ -6,7 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct sample_dec *d = sample_dec_new();
 	struct feed f = { data, size };
-	struct sample_block block = { .plain = feed_u8(&f) & 1 };
+	uint8_t how = feed_u8(&f);
+	struct sample_block block = { .plain = how & 1 };
 	uint8_t *code;
 	struct ev_sample ev;
 	uint64_t val;
@@ -14,10 +18,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	block.symbols = feed_bytes(&f, 3);
 	code = fuzz_copy(f.p, f.left);
 	cursor_init(&block.code, code, f.left);
+	if (how & 2)
+		sample_dec_events(d);
 	sample_dec_key(d);
 	sample_dec_block(d, &block);
 	while (!sample_dec_next(d, &ev)) {
 		fuzz_read(ev.chain, ev.nchain * sizeof(*ev.chain));
+		fuzz_read(ev.payload, ev.payload_len);
 		for (uint64_t a = ev.stack.lo; a < ev.stack.hi; a += 8)
 			stack_view_read(&ev.stack, a, &val);
 		if (ev.stack.shadow) {

@@ -33,13 +33,12 @@ static void stderr_back(int saved)
 
 /* ---- cut ---- */
 
-static void test_every_truncation(void **state)
+static void cut_everywhere(uint32_t nevents, unsigned int n)
 {
-	struct image im = make(40, 8, 3);
+	struct image im = make_of(n, 8, 3, nevents);
 	struct block blk[64];
 	size_t nblk = blocks_of(&im, blk, 64);
 
-	(void)state;
 	for (size_t len = 0; len <= im.len; len++) {
 		uint64_t samples = 0, comms = 0, cut_at = 64;
 		bool end = false;
@@ -52,6 +51,9 @@ static void test_every_truncation(void **state)
 		for (size_t i = 0; i < nblk && blk[i].end <= len; i++) {
 			samples += blk[i].h.samples;
 			comms += blk[i].h.events;
+			/* The list of events. */
+			if (blk[i].h.type == REC_STREAM && blk[i].h.flags & REC_F_KEY)
+				comms -= nevents;
 			cut_at = blk[i].end;
 			end = blk[i].h.type == REC_END;
 		}
@@ -65,6 +67,8 @@ static void test_every_truncation(void **state)
 			d = rec_reader_damage(r);
 			assert_int_equal(g->samples, samples);
 			assert_int_equal(g->comms, comms);
+			assert_int_equal(g->switches, nevents ? 2 * samples : 0);
+			assert_false(g->wrong);
 			assert_int_equal(d->cut, !end);
 			if (d->cut)
 				assert_int_equal(d->cut_at, cut_at);
@@ -78,19 +82,26 @@ static void test_every_truncation(void **state)
 	free(im.b);
 }
 
+static void test_every_truncation(void **state)
+{
+	(void)state;
+	cut_everywhere(0, 40);
+	cut_everywhere(3, 16);
+}
+
 /* ---- flipped ---- */
 
 /* Bytes change, checksums do not: every delivered sample is one that was written, complete. */
-static void test_every_byte_flipped(void **state)
+static void flip_each_byte(uint32_t nevents, unsigned int n)
 {
-	struct image im = make(24, 8, 4);
+	struct image im = make_of(n, 8, 4, nevents);
+	const uint64_t all = nevents ? n * 4 : n * 2;
 	unsigned int opened = 0;
 
-	(void)state;
 	for (size_t at = 0; at < im.len; at++) {
 		static const uint8_t flips[] = { 0x01, 0x80, 0xff };
 
-		for (size_t f = 0; f < ARRAY_SIZE(flips); f++) {
+		for (size_t f = nevents ? at % 3 : 0; f < ARRAY_SIZE(flips); f += nevents ? 3 : 1) {
 			struct got *g = calloc(1, sizeof(*g));
 			struct rec_reader *r;
 			char path[32];
@@ -100,18 +111,19 @@ static void test_every_byte_flipped(void **state)
 			fd = file_of(&im, im.len, path);
 			g->gen = calloc(1, sizeof(*g->gen));
 			gen_init(g->gen, 4, 4, 300);
+			g->gen->nevents = nevents;
 			saved = stderr_away();
 			r = read_all(path, g);
 			stderr_back(saved);
 			assert_false(g->wrong);
-			for (int i = 0; i < 24; i++)
-				assert_true(g->sample[i] <= 1 && g->comm[i] <= 1);
+			for (unsigned int i = 0; i < n; i++)
+				assert_true(g->sample[i] <= 1 && g->comm[i] <= 1 && g->sw[i] <= 2);
 			opened += r != NULL;
 			/*
 			 * Bytes of a block may be lost without a report only if the block held
 			 * nothing.
 			 */
-			if (r && g->samples + g->comms < 48)
+			if (r && g->samples + g->comms + g->switches < all)
 				assert_true(rec_reader_damage(r)->bad_blocks ||
 					    rec_reader_damage(r)->cut);
 			rec_reader_close(r);
@@ -122,18 +134,24 @@ static void test_every_byte_flipped(void **state)
 			close(fd);
 		}
 	}
-	assert_true(opened > im.len);
+	assert_true(opened > im.len / 2);
 	free(im.b);
 }
 
-/* Hostile input: a valid checksum and a damaged payload. The only check is that nothing crashes. */
-static void test_flips_with_right_checksum(void **state)
+static void test_every_byte_flipped(void **state)
 {
-	struct image im = make(24, 8, 5);
+	(void)state;
+	flip_each_byte(0, 24);
+	flip_each_byte(2, 16);
+}
+
+/* Hostile input: a valid checksum and a damaged payload. The only check is that nothing crashes. */
+static void flip_with_right_checksum(uint32_t nevents, unsigned int n)
+{
+	struct image im = make_of(n, 8, 5, nevents);
 	struct block blk[64];
 	size_t nblk = blocks_of(&im, blk, 64);
 
-	(void)state;
 	for (size_t b = 0; b < nblk; b++) {
 		for (size_t at = blk[b].off; at < blk[b].end; at++) {
 			struct got *g = calloc(1, sizeof(*g));
@@ -157,25 +175,37 @@ static void test_flips_with_right_checksum(void **state)
 	free(im.b);
 }
 
+static void test_flips_with_right_checksum(void **state)
+{
+	(void)state;
+	flip_with_right_checksum(0, 24);
+	flip_with_right_checksum(2, 8);
+}
+
 /* The same below the checksums and lengths, so that flipped bits reach the sample decoders. */
-static void test_hostile_samples(void **state)
+static void hostile_samples(uint32_t nevents, int rounds)
 {
 	struct sample_enc *e = sample_enc_new(100);
 	struct sample_dec *d = sample_dec_new();
 	struct nibble_enc *n = nibble_enc_new();
 	struct gen *g = calloc(1, sizeof(*g));
 	struct strbuf syms = STRBUF_INIT, forms[2] = { STRBUF_INIT, STRBUF_INIT };
-	unsigned int failed = 0, decoded = 0;
+	unsigned int decoded = 0;
+	int failed = 0;
 
-	(void)state;
 	gen_init(g, 9, 6, 1000);
+	g->nevents = nevents;
+	if (nevents) {
+		sample_enc_events(e);
+		sample_dec_events(d);
+	}
 	for (int i = 0; i < 60; i++) {
 		gen_next(g);
 		sample_enc_add(e, &g->s, &syms);
 	}
 	nibble_enc_pack(n, &syms, &forms[0]);
 	nibble_plain(&syms, &forms[1]);
-	for (int round = 0; round < 2000; round++) {
+	for (int round = 0; round < rounds; round++) {
 		struct strbuf *code = &forms[round % 2];
 		struct { size_t at; char old; } undo[4];
 		struct sample_block block = { .symbols = syms.len / REC_SYMBOL, .plain = round % 2 };
@@ -200,6 +230,8 @@ static void test_hostile_samples(void **state)
 			assert_true(ev.nchain <= REC_CHAIN_LEN);
 			assert_true(ev.stack.hi - ev.stack.lo <= 8 * STACK_WORDS_MAX);
 			assert_true(ev.changed_end <= ev.stack.hi);
+			assert_true(ev.event < (nevents ? SAMPLED_EVENTS_MAX : 1));
+			assert_true(ev.payload_len <= (nevents ? PAYLOAD_MAX : 0));
 			for (uint64_t a = ev.stack.lo; a < ev.stack.hi; a += 8)
 				assert_int_equal(stack_view_read(&ev.stack, a, &val), 0);
 		}
@@ -208,8 +240,8 @@ static void test_hostile_samples(void **state)
 			code->s[undo[i].at] = undo[i].old;
 	}
 	/* Intact samples before the damage, and every round ends. */
-	assert_true(decoded > 10000);
-	assert_int_equal(failed, 2000);
+	assert_true(decoded > 5 * (unsigned int)rounds);
+	assert_int_equal(failed, rounds);
 	strbuf_fini(&syms);
 	strbuf_fini(&forms[0]);
 	strbuf_fini(&forms[1]);
@@ -218,6 +250,13 @@ static void test_hostile_samples(void **state)
 	nibble_enc_free(n);
 	sample_enc_free(e);
 	sample_dec_free(d);
+}
+
+static void test_hostile_samples(void **state)
+{
+	(void)state;
+	hostile_samples(0, 2000);
+	hostile_samples(30, 1000);
 }
 
 static int count(void *ctx, const char *s)
@@ -241,6 +280,11 @@ static int n_mmap(void *ctx, const struct ev_mmap *e)
 static int n_comm(void *ctx, const struct ev_comm *e) { return count(ctx, e->comm); }
 static int n_cgroup(void *ctx, const struct ev_cgroup *e) { return count(ctx, e->path); }
 static int n_ksymbol(void *ctx, const struct ev_ksymbol *e) { return count(ctx, e->name); }
+static int n_event(void *ctx, const struct ev_event *e)
+{
+	assert_true(e->index < SAMPLED_EVENTS_MAX && e->leader < SAMPLED_EVENTS_MAX);
+	return count(ctx, e->name) + count(ctx, e->modifier) + count(ctx, e->unit) + count(ctx, e->filter) + count(ctx, e->fields);
+}
 
 static void test_hostile_events(void **state)
 {
@@ -249,7 +293,8 @@ static void test_hostile_events(void **state)
 					      .mmap = n_mmap,
 					      .comm = n_comm,
 					      .cgroup = n_cgroup,
-					      .ksymbol = n_ksymbol };
+					      .ksymbol = n_ksymbol,
+					      .event = n_event };
 	struct ev_dso dso = { .id = 1, .build_id_len = 20, .path = "/lib/x" };
 	struct ev_proc proc = { .time = 1,
 				.serial = 1,
@@ -264,6 +309,7 @@ static void test_hostile_events(void **state)
 	struct ev_task task = { .time = 4 };
 	struct ev_cgroup cg = { .id = 5, .path = "/" };
 	struct ev_ksymbol ks = { .time = 6, .name = "bpf" };
+	struct ev_event event = { .time = 7, .index = 9, .name = "a:b", .fields = "field:int x;\n" };
 	struct event_enc e = { 0 };
 	struct strbuf out = STRBUF_INIT;
 	struct gen g = { .rnd = 1 };
@@ -280,6 +326,7 @@ static void test_hostile_events(void **state)
 	event_enc_exit(&e, &out, &task);
 	event_enc_cgroup(&e, &out, &cg);
 	event_enc_ksymbol(&e, &out, &ks);
+	event_enc_event(&e, &out, &event);
 	for (int round = 0; round < 50000; round++) {
 		/* A copy of exactly that size, so that a sanitizer sees any access beyond it. */
 		size_t len = round % 2 ? out.len : gen_below(&g, (uint32_t)out.len + 1);
@@ -396,7 +443,7 @@ static void test_foreign_files(void **state)
 	im.b[8] = REC_VERSION + 1;
 	fd = file_of(&im, im.len, path);
 	open_fails(path, out, sizeof(out));
-	assert_non_null(strstr(out, "has format version 3"));
+	assert_non_null(strstr(out, "has format version 4; this nsprof reads versions 2 and 3"));
 	close(fd);
 	free(im.b);
 }

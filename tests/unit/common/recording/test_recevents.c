@@ -1,4 +1,5 @@
 /* Side-band events of a recording: each comes back as it was written, in the same order. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,9 @@
 #include <cmocka.h>
 
 #include "event.h"
+#include "recording.h"
+#include "recording/event_codec.h"
+#include "recording/event_table.h"
 #include "recgen.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
@@ -114,16 +118,29 @@ static int say_budget(void *ctx, const struct ev_budget *e)
 	return say(ctx, "budget %lu %u %lu %s %d %u\n", (long)e->time, e->kind, (long)e->count, e->cgroup, e->by_user, e->uid);
 }
 
+static int say_event(void *ctx, const struct ev_event *e)
+{
+	return say(ctx, "event %lu %u %u <%u %u %lx %lx %lx %lu/%lu '%s' '%s' '%s' '%s' '%s'\n", (long)e->time, e->index, e->role,
+		   e->leader, e->type, (long)e->config, (long)e->config1, (long)e->config2, (long)e->freq, (long)e->period,
+		   e->name, e->modifier, e->unit, e->filter, e->fields);
+}
+
 static int say_sample(void *ctx, const struct ev_sample *e)
 {
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
+}
+
+static int say_length(void *ctx, const struct ev_event *e)
+{
+	((struct log *)ctx)->len = strlen(e->fields);
+	return 0;
 }
 
 static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
 	.absence = say_absence, .container = say_container, .budget = say_budget,
-	.sample = say_sample,
+	.event = say_event, .sample = say_sample,
 };
 
 /* Each event as text: as it is handed to the writer, and again as the reader returns it. */
@@ -251,10 +268,188 @@ static void test_order_of_events(void **state)
 	free(out);
 }
 
+/* ---- events that samples are of ---- */
+
+static const struct ev_event table[] = {
+	{ .time = 5, .name = "cpu-clock", .unit = "ns", .freq = 999, .modifier = "u", .filter = "", .fields = "", .type = 1 },
+	{
+		.time = UINT64_MAX, .index = 1, .role = ROLE_MEMBER, .type = UINT32_MAX, .config = UINT64_MAX, .config1 = 1ull << 63,
+		.config2 = 7, .period = UINT64_MAX, .name = "sched:sched_switch", .modifier = "", .unit = "",
+		.filter = "prev_state==2 && comm!=\"x\"", .fields = "field:int a;\nfield:long b;\n",
+	},
+};
+
+static void end_block(struct rec_writer *w)
+{
+	rec_writer_tick(w, 1);
+	rec_writer_tick(w, 1000000000);
+}
+
+/*
+ * Events are there when a part begins, so before the first sample of each, and once more when they
+ * change.
+ */
+static void test_events(void **state)
+{
+	static const uint64_t chain[] = { (uint64_t)-128, 0xffffffff81234567ull };
+	struct log *in = calloc(1, sizeof(*in)), *out = calloc(1, sizeof(*out));
+	struct ev_event now[] = { table[0], table[1] }, bad = table[0];
+	struct sample_in s = { .time = 70, .chain = chain, .nchain = 2 };
+	struct ev_sample es = { .time = 70 };
+	struct rec_writer *w;
+	struct rec_reader *r;
+	char path[32];
+	int fd = gen_memfd(path), err;
+
+	(void)state;
+	w = rec_writer_new_events(fd, &err);
+	assert_non_null(w);
+	rec_writer_patient(w);
+	bad.index = 1;
+	assert_int_equal(rec_writer_event(w, &bad), -EINVAL);
+	assert_int_equal(rec_writer_sample(w, &s), -EINVAL);
+	assert_int_equal(rec_writer_event(w, &now[0]), 0);
+	s.event = 1;
+	assert_int_equal(rec_writer_sample(w, &s), -EINVAL);
+	assert_int_equal(rec_writer_event(w, &now[1]), 0);
+	say_event(in, &now[0]);
+	say_event(in, &now[1]);
+	s.payload_len = PAYLOAD_MAX + 1;
+	assert_int_equal(rec_writer_sample(w, &s), -EINVAL);
+	s.payload_len = 0;
+	/* The 65th block is the next KEY block. */
+	for (uint32_t i = 0; i < 65; i++) {
+		if (i == 3) {
+			now[1].period = 5;
+			assert_int_equal(rec_writer_event(w, &now[1]), 0);
+			say_event(in, &now[1]);
+		}
+		/* That is known. */
+		assert_int_equal(rec_writer_event(w, &now[0]), 0);
+		if (i == 64) {
+			say_event(in, &now[0]);
+			say_event(in, &now[1]);
+		}
+		s.event = i % 2;
+		assert_int_equal(rec_writer_sample(w, &s), 0);
+		say_sample(in, &es);
+		end_block(w);
+	}
+	assert_int_equal(rec_writer_finish(w), 0);
+	rec_writer_free(w);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_version(r), 3);
+	assert_int_equal(rec_reader_events(r, &say_all, out), 0);
+	assert_string_equal(out->text, in->text);
+	assert_int_equal(rec_reader_damage(r)->bad_blocks, 0);
+	rec_reader_close(r);
+	close(fd);
+	free(in);
+	free(out);
+}
+
+/* A recording of one plain event is of version 2, as if there were no other. */
+static void test_one_plain_event(void **state)
+{
+	static const uint64_t chain[] = { (uint64_t)-128, 0xffffffff81234567ull };
+	struct sample_in s = { .time = 70, .chain = chain, .nchain = 2 };
+	struct rec_writer *w;
+	struct rec_reader *r;
+	char path[32];
+	uint32_t version;
+	int fd = gen_memfd(path), err;
+
+	(void)state;
+	w = rec_writer_new(fd, &err);
+	assert_int_equal(rec_writer_event(w, &table[0]), -EINVAL);
+	assert_int_equal(rec_writer_sample(w, &s), 0);
+	s.payload_len = 1;
+	s.payload = (const uint8_t *)"x";
+	assert_int_equal(rec_writer_sample(w, &s), -EINVAL);
+	s.payload_len = 0;
+	s.event = 1;
+	assert_int_equal(rec_writer_sample(w, &s), -EINVAL);
+	assert_int_equal(rec_writer_finish(w), 0);
+	rec_writer_free(w);
+	assert_int_equal(pread(fd, &version, 4, 8), 4);
+	assert_int_equal(version, 2);
+	r = rec_reader_open(path);
+	assert_int_equal(rec_reader_version(r), 2);
+	rec_reader_close(r);
+	close(fd);
+}
+
+/* Lists of fields that are too long lose their last lines. */
+static void test_long_fields(void **state)
+{
+	struct ev_event ev = table[0];
+	struct log *out = calloc(1, sizeof(*out));
+	struct strbuf sb = STRBUF_INIT, fields = STRBUF_INIT;
+	struct event_enc e = { 0 };
+	struct cursor c;
+	uint64_t time = 0;
+	size_t lines = 0;
+	int ret;
+
+	(void)state;
+	while (fields.len < REC_FIELDS_MAX) {
+		lines += fields.len + 100 < REC_FIELDS_MAX;
+		strbuf_addf(&fields, "%99s\n", "field");
+	}
+	ev.fields = fields.s;
+	event_enc_begin(&e);
+	event_enc_event(&e, &sb, &ev);
+	cursor_init(&c, sb.s, sb.len);
+	assert_int_equal(event_dec_next(&c, &time, &(struct event_ops){ .event = say_length }, out, &ret), 0);
+	assert_int_equal(out->len, 100 * lines);
+	event_enc_fini(&e);
+	strbuf_fini(&sb);
+	strbuf_fini(&fields);
+	free(out);
+}
+
+/* All texts together are limited: they are in each part. */
+static void test_event_table(void **state)
+{
+	struct event_table t = { 0 };
+	struct ev_event ev = { 0 };
+	char *text = malloc(EVENT_TABLE_BYTES / 4 + 1);
+	uint32_t n = 0;
+
+	(void)state;
+	memset(text, 'x', EVENT_TABLE_BYTES / 4);
+	text[EVENT_TABLE_BYTES / 4] = '\0';
+	ev.fields = text;
+	while (event_table_put(&t, &ev) == 1)
+		ev.index = ++n;
+	assert_int_equal(n, 3);
+	assert_int_equal(event_table_put(&t, &ev), -E2BIG);
+	/* In place of a long one there is room. */
+	ev.index = 1;
+	ev.period = 1;
+	assert_int_equal(event_table_put(&t, &ev), 1);
+	assert_int_equal(event_table_put(&t, &ev), 0);
+	ev.fields = "";
+	assert_int_equal(event_table_put(&t, &ev), 1);
+	assert_string_equal(t.ev[1].fields, "");
+	assert_string_equal(t.ev[1].name, "");
+	for (ev.index = n; ev.index < SAMPLED_EVENTS_MAX; ev.index++)
+		assert_int_equal(event_table_put(&t, &ev), 1);
+	assert_int_equal(event_table_put(&t, &ev), -EINVAL);
+	assert_int_equal(t.n, SAMPLED_EVENTS_MAX);
+	event_table_fini(&t);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_of_events),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_one_plain_event),
+		cmocka_unit_test(test_long_fields),
+		cmocka_unit_test(test_event_table),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

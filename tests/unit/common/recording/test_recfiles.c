@@ -286,7 +286,7 @@ static void test_memory(void **state)
 	for (int i = 0; i < 2; i++)
 		fd[i] = gen_memfd(path[i]);
 	gen_init(g, 6, 9, 3000);
-	w = rec_writer_new_memory(&err);
+	w = rec_writer_new_memory(false, &err);
 	assert_non_null(w);
 	rec_writer_info(w, "k", "v");
 	for (uint32_t seg = 0; seg < 6; seg++) {

@@ -119,6 +119,7 @@ static void check_sample(struct check *c, const struct ev_sample *ev)
 	assert_int_equal(ev->cpu, in->cpu);
 	assert_int_equal(ev->period, in->period);
 	assert_int_equal(ev->cgroup, in->cgroup);
+	assert_int_equal(ev->event, in->event);
 	assert_int_equal(ev->has_regs, in->has_regs);
 	assert_int_equal(ev->copy_full, in->copy_full);
 	assert_int_equal(ev->unmasked, in->unmasked);
@@ -127,6 +128,9 @@ static void check_sample(struct check *c, const struct ev_sample *ev)
 	assert_memory_equal(ev->regs, in->regs, sizeof(ev->regs));
 	assert_int_equal(ev->nchain, in->nchain);
 	assert_memory_equal(ev->chain, in->chain, 8 * (size_t)in->nchain);
+	assert_int_equal(ev->payload_len, in->payload_len);
+	if (in->payload_len)
+		assert_memory_equal(ev->payload, in->payload, in->payload_len);
 	check_stack(c, in, ev);
 	c->samples++;
 }
@@ -147,17 +151,16 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 
 static const struct event_ops sample_only = { .sample = on_sample };
 
-static void write_samples(int fd, uint64_t seed, unsigned int nthr, uint32_t max_words,
+static void write_samples(int fd, uint64_t seed, unsigned int nthr, uint32_t max_words, uint32_t events,
 			  unsigned int n, uint64_t tick)
 {
 	struct rec_writer *w;
 	struct gen *g = calloc(1, sizeof(*g));
-	int err;
 
-	w = rec_writer_new(fd, &err);
-	assert_non_null(w);
-	rec_writer_patient(w);
 	gen_init(g, seed, nthr, max_words);
+	g->nevents = events;
+	w = gen_writer(g, fd);
+	rec_writer_patient(w);
 	for (unsigned int i = 0; i < n; i++) {
 		gen_next(g);
 		assert_int_equal(rec_writer_sample(w, &g->s), 0);
@@ -170,11 +173,12 @@ static void write_samples(int fd, uint64_t seed, unsigned int nthr, uint32_t max
 }
 
 static void read_samples(struct rec_reader *r, uint64_t seed, unsigned int nthr, uint32_t max_words,
-			 unsigned int n, bool exact)
+			 uint32_t events, unsigned int n, bool exact)
 {
 	struct check *c = calloc(1, sizeof(*c));
 
 	gen_init(&c->gen, seed, nthr, max_words);
+	c->gen.nevents = events;
 	assert_int_equal(rec_reader_events(r, &sample_only, c), 0);
 	assert_int_equal(c->samples, n);
 	assert_int_equal(rec_reader_damage(r)->bad_blocks, 0);
@@ -192,14 +196,17 @@ static void test_round_trip(void **state)
 {
 	static const struct {
 		unsigned int nthr;
-		uint32_t max_words;
+		uint32_t max_words, events;
 		unsigned int n;
 		uint64_t tick;	/* ns between samples for rec_writer_tick() */
 	} runs[] = {
-		{ 1, 8192, 1500, 0 },
-		{ 7, 2000, 4000, 0 },
-		{ 40, 512, 4000, 1000000 },
-		{ 200, 8192, 3000, 0 },
+		{ 1, 8192, 0, 1500, 0 },
+		{ 7, 2000, 0, 4000, 0 },
+		{ 40, 512, 0, 4000, 1000000 },
+		{ 200, 8192, 0, 3000, 0 },
+		{ 7, 300, 2, 3000, 0 },
+		{ 7, 300, 20, 2000, 0 },
+		{ 3, 100, SAMPLED_EVENTS_MAX, 2000, 0 },
 	};
 
 	(void)state;
@@ -208,7 +215,7 @@ static void test_round_trip(void **state)
 		int fd = gen_memfd(path);
 		struct rec_reader *r;
 
-		write_samples(fd, i + 1, runs[i].nthr, runs[i].max_words, runs[i].n, runs[i].tick);
+		write_samples(fd, i + 1, runs[i].nthr, runs[i].max_words, runs[i].events, runs[i].n, runs[i].tick);
 		r = rec_reader_open(path);
 		assert_non_null(r);
 		/*
@@ -216,7 +223,7 @@ static void test_round_trip(void **state)
 		 * twice: passes repeat.
 		 */
 		for (int pass = 0; pass < 2; pass++)
-			read_samples(r, i + 1, runs[i].nthr, runs[i].max_words, runs[i].n, true);
+			read_samples(r, i + 1, runs[i].nthr, runs[i].max_words, runs[i].events, runs[i].n, true);
 		rec_reader_close(r);
 		close(fd);
 	}
@@ -225,17 +232,19 @@ static void test_round_trip(void **state)
 /* About one block per sample: many KEY blocks, each of which forgets everything. */
 static void test_many_key_blocks(void **state)
 {
-	char path[32];
-	int fd = gen_memfd(path);
-	struct rec_reader *r;
-
 	(void)state;
-	write_samples(fd, 11, 5, 8192, 1000, 300000000);
-	r = rec_reader_open(path);
-	assert_non_null(r);
-	read_samples(r, 11, 5, 8192, 1000, false);
-	rec_reader_close(r);
-	close(fd);
+	for (uint32_t events = 0; events <= 20; events += 20) {
+		char path[32];
+		int fd = gen_memfd(path);
+		struct rec_reader *r;
+
+		write_samples(fd, 11, 5, 8192, events, 1000, 300000000);
+		r = rec_reader_open(path);
+		assert_non_null(r);
+		read_samples(r, 11, 5, 8192, events, 1000, false);
+		rec_reader_close(r);
+		close(fd);
+	}
 }
 
 /* ---- codec alone, with too little memory ---- */
@@ -427,7 +436,7 @@ static void test_callback_stops(void **state)
 	int fd = gen_memfd(path), n = 0;
 
 	(void)state;
-	write_samples(fd, 3, 2, 100, 50, 0);
+	write_samples(fd, 3, 2, 100, 0, 50, 0);
 	r = rec_reader_open(path);
 	assert_non_null(r);
 	assert_int_equal(rec_reader_events(r, &ops, &n), -1234);
@@ -450,7 +459,7 @@ static void test_pipes(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		write_samples(in[1], 21, 6, 3000, 2500, 0);
+		write_samples(in[1], 21, 6, 3000, 0, 2500, 0);
 		_exit(0);
 	}
 	close(in[1]);
@@ -462,7 +471,7 @@ static void test_pipes(void **state)
 	waitpid(child, &status, 0);
 	assert_int_equal(status, 0);
 	assert_non_null(r);
-	read_samples(r, 21, 6, 3000, 2500, true);
+	read_samples(r, 21, 6, 3000, 0, 2500, true);
 	rec_reader_close(r);
 }
 

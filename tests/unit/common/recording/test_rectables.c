@@ -15,6 +15,7 @@
 #include "event.h"
 #include "recgen.h"
 #include "recording.h"
+#include "recording/ledger_codec.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
 
@@ -181,7 +182,7 @@ static struct ev_counts counts_made(uint64_t i)
 	return (struct ev_counts){
 		.cpu = (uint32_t)i, .events = (uint32_t)(i % 3), .count = UINT64_MAX / (i + 1),
 		.samples = 99 * i, .periods = i << 40, .lost = 7 * i, .enabled = 5 * i,
-		.running = 4 * i,
+		.running = 4 * i, .event = i % 5,
 	};
 }
 
@@ -214,7 +215,26 @@ static int on_counts(void *ctx, const struct ev_counts *row)
 	assert_int_equal(row->enabled, want.enabled);
 	assert_int_equal(row->running, want.running);
 	assert_int_equal(row->lost, want.lost);
+	assert_int_equal(row->event, want.event);
 	return 0;
+}
+
+/* Of one event, there is no column of events: rows, columns, and the bytes of each column. */
+static void test_counts_of_one_event(void **state)
+{
+	struct ev_counts rows[3] = { { .cpu = 1 }, { .cpu = 2 }, { .cpu = 3 } };
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	counts_enc(&sb, rows, 3);
+	assert_int_equal(sb.len, 2 + 8 * (1 + 3));
+	assert_memory_equal(sb.s, "\3\10\3\2\2\2\3\0\0\0", 10);
+	strbuf_reset(&sb);
+	rows[2].event = 1;
+	counts_enc(&sb, rows, 3);
+	assert_int_equal(sb.len, 2 + 9 * (1 + 3));
+	assert_memory_equal(sb.s + sb.len - 4, "\3\0\0\2", 4);
+	strbuf_fini(&sb);
 }
 
 /* Rows come back in the order given, across blocks and between samples, and 0 rows are allowed. */
@@ -266,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_captures_info_ledger),
+		cmocka_unit_test(test_counts_of_one_event),
 		cmocka_unit_test(test_tables),
 	};
 

@@ -19,6 +19,15 @@
 #define SAMPLES 600u
 #define BLOCKS 3u
 
+/* All samples are those of several events, which have all that samples can have. */
+static struct sample_dec *new_dec(void)
+{
+	struct sample_dec *d = sample_dec_new();
+
+	sample_dec_events(d);
+	return d;
+}
+
 /* Blocks of samples, of which only the first can be decoded independently. */
 struct world {
 	struct strbuf code[BLOCKS];
@@ -33,7 +42,9 @@ static void world_init(struct world *w, uint64_t seed, size_t pages)
 	struct gen g;
 
 	memset(w, 0, sizeof(*w));
+	sample_enc_events(e);
 	gen_init(&g, seed, 12, 2000);
+	g.nevents = 6;
 	for (unsigned int b = 0; b < BLOCKS; b++) {
 		struct strbuf syms = STRBUF_INIT;
 
@@ -135,7 +146,7 @@ static void read_both(struct sample_dec *d, struct sample_dec *d2, struct sample
 /* All blocks, each decoded ahead. */
 static void test_next_block(void **state)
 {
-	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+	struct sample_dec *d = new_dec(), *d2 = new_dec();
 	struct sample_ahead *sa = sample_ahead_new(d2);
 	struct world w;
 
@@ -166,7 +177,7 @@ static void test_next_block(void **state)
  */
 static void test_counts(void **state)
 {
-	struct sample_dec *d = sample_dec_new();
+	struct sample_dec *d = new_dec();
 	struct sample_ahead *sa = sample_ahead_new(d);
 	struct sample_block none = { .n = 0 }, block;
 	struct ev_sample ev;
@@ -210,7 +221,7 @@ static void test_begun_late(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 2 * (BLOCKS - 1); i++) {
-		struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+		struct sample_dec *d = new_dec(), *d2 = new_dec();
 		struct sample_ahead *sa = NULL;
 		struct world w;
 
@@ -235,7 +246,7 @@ static void test_same_samples(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(pages); i++) {
-		struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+		struct sample_dec *d = new_dec(), *d2 = new_dec();
 		struct sample_ahead *sa = sample_ahead_new(d2);
 		struct world w;
 
@@ -254,7 +265,7 @@ static void test_same_samples(void **state)
 static void test_left_off(void **state)
 {
 	static const uint32_t at[] = { 0, 1, 63, 64, 65, 255, 256, 257, SAMPLES - 1 };
-	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+	struct sample_dec *d = new_dec(), *d2 = new_dec();
 	struct sample_ahead *sa = sample_ahead_new(d2);
 	struct world w;
 
@@ -275,7 +286,7 @@ static void test_left_off(void **state)
 /* Wrong symbols end at the same sample. */
 static void test_damage(void **state)
 {
-	struct sample_dec *d = sample_dec_new(), *d2 = sample_dec_new();
+	struct sample_dec *d = new_dec(), *d2 = new_dec();
 	struct sample_ahead *sa = sample_ahead_new(d2);
 	unsigned int failed = 0;
 	struct world w;

@@ -1,0 +1,86 @@
+"""Switches of a block of a recording, by the manual page nsprof.data(5) and nothing else, for
+read_recording.py.
+"""
+import heapq
+
+from recording_samples import Symbols, U64, mix, need
+
+BLOCKED, PREEMPTED = 1, 2	# KIND; 0 comes
+
+
+class Switch:
+	def __init__(self, time, cpu, pid, tid, kind):
+		self.time, self.cpu, self.pid, self.tid, self.kind = time, cpu, pid, tid, kind
+
+
+class Switches:
+	def __init__(self, code, count, plain):
+		self.sym = Symbols()
+		self.sym.feed(code, count, plain)
+		self.threads, self.guess = [], [0] * 1024
+
+	def read(self):
+		"""All switches in the order of time, and of CPUs at the same time."""
+		sym, first, cpu = self.sym, 0, -1
+		runs = []
+		for _ in range(sym.number('CPUS')):
+			cpu += sym.number('CPU') + 1
+			need(cpu < 1 << 32, 'number of the CPU')
+			n = sym.number('COUNT') + 1
+			first = first + sym.snum('FIRST') & U64
+			runs.append(self.of_cpu(cpu, n, first))
+		sym.finish()
+		heads = [(run[0].time, i, 0) for i, run in enumerate(runs)]
+		heapq.heapify(heads)
+		while heads:
+			_, i, at = heads[0]
+			yield runs[i][at]
+			if at + 1 < len(runs[i]):
+				heapq.heapreplace(heads, (runs[i][at + 1].time, i, at + 1))
+			else:
+				heapq.heappop(heads)
+
+	def of_cpu(self, cpu, n, time):
+		sym = self.sym
+		recent, kind = [], BLOCKED
+		run = []
+		for _ in range(n):
+			on = bool(recent) and kind == 0
+			last = recent[0] if recent else 0
+			slot = mix((last << 32) + (recent[1] if len(recent) > 1 else 0)) % 1024
+			delta = ('RUN', last % 4) if on else ('GAP', kind == PREEMPTED)
+			if on:
+				op = sym.symbol('OUT', last % 32)
+				thread, kind = (last, op + 1) if op < 2 else self.other()
+			else:
+				op = sym.symbol('IN', last % 32, kind == PREEMPTED)
+				kind = 0
+				if op < 13:
+					need(op < len(recent), 'IN of nothing')
+					thread = recent[op]
+				elif op == 13:
+					thread = self.guess[slot]
+				elif op == 14:
+					thread = sym.number('ID')
+				else:
+					thread, kind = self.other()
+			need(thread < len(self.threads) and kind < 3, 'switch')
+			time = time + sym.number(*delta) & U64
+			run.append(Switch(time, cpu, *self.threads[thread], kind))
+			if kind == 0:
+				self.guess[slot] = thread
+			if thread in recent:
+				recent.remove(thread)
+			recent = [thread] + recent[:12]
+		return run
+
+	def other(self):
+		sym = self.sym
+		kind = sym.symbol('KIND')
+		if sym.symbol('THREAD') != 1:
+			return sym.number('ID'), kind
+		pid = sym.number('PID')
+		tid = pid + sym.snum('TID') & U64
+		need(max(pid, tid) < 1 << 32, 'pid or tid')
+		self.threads.append((pid, tid))
+		return len(self.threads) - 1, kind

@@ -1,0 +1,195 @@
+/* Switches of a block: each comes back, in the order of time, and damage ends decoding. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/strbuf.h"
+#include "event.h"
+#include "random.h"
+#include "recording.h"
+#include "samples/nibble_codec.h"
+#include "samples/switch_codec.h"
+
+#define CPUS 70u
+
+static uint64_t rnd;
+
+static uint32_t below(uint32_t n)
+{
+	return (uint32_t)(random_next(&rnd) >> 20) % n;
+}
+
+/*
+ * @n switches of @threads threads on @cpus CPUs, each at a time of its own, unless @wild: then
+ * anything, as when records were lost.
+ */
+static void make(struct ev_switch *sw, size_t n, uint32_t cpus, uint32_t threads, bool wild)
+{
+	uint32_t on[CPUS] = { 0 };	/* thread + 1 */
+	uint64_t now = 1ull << 50;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t cpu = below(cpus), thread = on[cpu] ? on[cpu] - 1 : below(threads);
+
+		now += wild ? below(3) : 1 + below(3000);
+		sw[i] = (struct ev_switch){
+			.time = now, .pid = 100 + thread / 3, .tid = 100 + thread, .cpu = cpu == 1 ? UINT32_MAX : 5 * cpu,
+			.out = on[cpu], .preempted = on[cpu] && !below(4),
+		};
+		on[cpu] = on[cpu] ? 0 : thread + 1;
+		if (!wild || below(20))
+			continue;
+		sw[i].time = random_next(&rnd) >> below(64);
+		sw[i].pid = (uint32_t)random_next(&rnd);
+		sw[i].tid = (uint32_t)random_next(&rnd);
+		sw[i].out = below(2);
+		sw[i].preempted = sw[i].out && below(2);
+	}
+}
+
+static void encode(const struct ev_switch *sw, size_t n, struct strbuf *syms, struct strbuf *code, bool plain)
+{
+	struct switch_enc *e = switch_enc_new();
+	struct nibble_enc *nibbles = nibble_enc_new();
+
+	strbuf_reset(syms);
+	strbuf_reset(code);
+	switch_encode(e, sw, n, syms);
+	if (plain)
+		nibble_plain(syms, code);
+	else
+		nibble_enc_pack(nibbles, syms, code);
+	nibble_enc_free(nibbles);
+	switch_enc_free(e);
+}
+
+static int decode(struct switch_dec *d, const struct strbuf *syms, const struct strbuf *code, bool plain)
+{
+	struct cursor c;
+
+	cursor_init(&c, code->s, code->len);
+	return switch_decode(d, &c, syms->len / REC_SYMBOL, plain);
+}
+
+/* The switch that comes next, by trying all: the oldest first one of a CPU. */
+static size_t next_of(const struct ev_switch *sw, const bool *taken, size_t n)
+{
+	size_t best = n;
+
+	for (size_t i = 0; i < n; i++) {
+		bool first = !taken[i];
+
+		for (size_t k = 0; k < i && first; k++)
+			first = taken[k] || sw[k].cpu != sw[i].cpu;
+		if (first && (best == n || sw[i].time < sw[best].time || (sw[i].time == sw[best].time && sw[i].cpu < sw[best].cpu)))
+			best = i;
+	}
+	return best;
+}
+
+static void same(const struct ev_switch *a, const struct ev_switch *b)
+{
+	assert_true(a->time == b->time);
+	assert_int_equal(a->pid, b->pid);
+	assert_int_equal(a->tid, b->tid);
+	assert_int_equal(a->cpu, b->cpu);
+	assert_int_equal(a->out, b->out);
+	assert_int_equal(a->preempted, b->preempted);
+}
+
+static void round_trip(struct switch_dec *d, size_t n, uint32_t cpus, uint32_t threads, bool wild, bool plain)
+{
+	struct ev_switch *sw = calloc(n + 1, sizeof(*sw));
+	struct strbuf syms = STRBUF_INIT, code = STRBUF_INIT;
+	bool *taken = calloc(n + 1, sizeof(*taken));
+
+	make(sw, n, cpus, threads, wild);
+	encode(sw, n, &syms, &code, plain);
+	assert_int_equal(decode(d, &syms, &code, plain), 0);
+	for (size_t i = 0; i < n; i++) {
+		const struct ev_switch *got = switch_dec_peek(d);
+		/* Looking for it takes n^2. */
+		size_t want = wild ? next_of(sw, taken, n) : i;
+
+		assert_non_null(got);
+		same(got, &sw[want]);
+		taken[want] = true;
+		switch_dec_take(d);
+	}
+	assert_null(switch_dec_peek(d));
+	strbuf_fini(&syms);
+	strbuf_fini(&code);
+	free(taken);
+	free(sw);
+}
+
+static void test_round_trips(void **state)
+{
+	struct switch_dec *d = switch_dec_new();
+
+	(void)state;
+	rnd = 1;
+	round_trip(d, 0, 1, 1, false, false);
+	round_trip(d, 1, 1, 1, false, false);
+	for (int plain = 0; plain < 2; plain++) {
+		round_trip(d, 5000, 1, 2, false, plain);
+		round_trip(d, 5000, 2, 5, false, plain);
+		round_trip(d, 5000, CPUS, 1000, false, plain);
+		round_trip(d, 300, 3, 40, true, plain);
+		round_trip(d, 300, CPUS, 40, true, plain);
+	}
+	switch_dec_free(d);
+}
+
+/* Damage ends decoding, and then nothing is delivered. */
+static void test_hostile(void **state)
+{
+	struct ev_switch sw[200];
+	struct strbuf syms[4] = { STRBUF_INIT }, code[4] = { STRBUF_INIT };
+	struct switch_dec *d = switch_dec_new();
+	unsigned int failed = 0;
+
+	(void)state;
+	rnd = 7;
+	for (int i = 0; i < 4; i++) {
+		make(sw, 200, 4, 20, i / 2);
+		encode(sw, 200, &syms[i], &code[i], i % 2);
+	}
+	for (int round = 0; round < 20000; round++) {
+		struct strbuf *c = &code[round % 4];
+		uint32_t at = below((uint32_t)c->len), n = 0;
+		char old = c->s[at];
+
+		c->s[at] = (char)(old ^ (1 + below(255)));
+		failed += decode(d, &syms[round % 4], c, round % 2) != 0;
+		c->s[at] = old;
+		/* Plain symbols can be others that are as good. */
+		for (; switch_dec_peek(d); n++) {
+			assert_true(switch_dec_peek(d)->out || !switch_dec_peek(d)->preempted);
+			switch_dec_take(d);
+		}
+		assert_true(n <= syms[round % 4].len / REC_SYMBOL / 2);
+	}
+	assert_true(failed > 10000);
+	for (int i = 0; i < 4; i++) {
+		strbuf_fini(&syms[i]);
+		strbuf_fini(&code[i]);
+	}
+	switch_dec_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trips),
+		cmocka_unit_test(test_hostile),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
