@@ -166,7 +166,7 @@ static void tell_nothing(const struct event_catalog *c, char *const *patterns, s
 	for (size_t i = 0; i < n; i++)
 		strbuf_addf(&all, "%s'%s'", i ? " or " : "", patterns[i]);
 	pr_err("no event matches %s; 'nsprof list' without a pattern shows all", all.s);
-	for (int kind = 0; kind < CATALOG_KINDS; kind++)
+	for (int kind = CATALOG_PMU; kind <= CATALOG_TRACEPOINT; kind++)
 		if (c->absent[kind].len)
 			pr_detail("%s: %s", titles[kind], c->absent[kind].s);
 	strbuf_fini(&all);

@@ -82,6 +82,23 @@ int event_options_filter(void *dst, const char *arg)
 	return 0;
 }
 
+int event_options_fields(void *dst, const char *arg)
+{
+	struct record_cmdline *c = dst;
+
+	if (!arg || !strcmp(arg, "numbers"))
+		c->o.payloads = PAYLOADS_NUMBERS;
+	else if (!strcmp(arg, "all"))
+		c->o.payloads = PAYLOADS_ALL;
+	else if (!strcmp(arg, "none"))
+		c->o.payloads = PAYLOADS_NONE;
+	else {
+		pr_err("invalid value '%s' for --fields; it takes numbers, all or none", arg);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 int event_options_finish(struct record_cmdline *c)
 {
 	struct record_opts *o = &c->o;

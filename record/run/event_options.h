@@ -1,4 +1,4 @@
-/* The options of nsprof record that choose events: -e, -F, -c, --filter. */
+/* The options of nsprof record that choose events: -e, -F, -c, --filter, --fields. */
 #ifndef NSPROF_EVENT_OPTIONS_H
 #define NSPROF_EVENT_OPTIONS_H
 
@@ -9,6 +9,8 @@ int event_options_event(void *dst, const char *arg);
 int event_options_freq(void *dst, const char *arg);
 int event_options_period(void *dst, const char *arg);
 int event_options_filter(void *dst, const char *arg);
+/* @arg NULL: as --fields=numbers. */
+int event_options_fields(void *dst, const char *arg);
 
 /*
  * After the last option: gives each -e its rate, or adds the default event. perf has one -F or -c

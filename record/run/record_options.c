@@ -142,6 +142,11 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"parentheses. OP is == != < <= > >= & for numbers, and == != ~ for text, where ~ "
 			"takes a shell pattern. The filter counts for all tracepoints of the -e before it. "
 			"Several are joined by &&. `nsprof list -v` shows the fields." },
+		{ "fields", 0, "[WHICH]", "keep the fields of tracepoints: numbers (default) or all",
+		  OPT_CALL, c, event_options_fields, .value = "numbers|all|none",
+		  .more =
+			"Without this option, a recording has no fields. all also keeps text, such as paths "
+			"and data that is sent; it may be secret. Names of threads are kept in any case." },
 		{ "strict-freq", 0, NULL, "fail if the kernel does not allow the frequency",
 		  OPT_FLAG, &o->strict_freq, .more = NULL },
 		{ "all-user", 0, NULL, "sample only code in user space", OPT_FLAG, &o->all_user,
@@ -244,6 +249,7 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		/* Hidden. */
 		{ "no-call-graph", 0, NULL, NULL, OPT_CALL, o, record_take_no_callgraph,
 		  .more = NULL },
+		{ "raw-samples", 'R', NULL, NULL, OPT_CALL, c, event_options_fields, .more = NULL },
 		{ "per-thread", 0, NULL, NULL, OPT_FLAG, &o->no_inherit, .more = NULL },
 		{ "clockid", 'k', "CLOCK", NULL, OPT_CALL, o, record_take_clock, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &c->build_info, .more = NULL },

@@ -31,7 +31,6 @@ const struct opt perf_opts[] = {
 	/* There is only one event. */
 	MOOT("group", 0, NULL),
 	MOOT("running-time", 0, NULL),
-	MOOT("raw-samples", 'R', NULL),
 	/* How perf writes its file and reads /proc. */
 	MOOT("aio", 0, "[N]"),
 	MOOT("affinity", 0, "MODE"),
