@@ -104,12 +104,3 @@ const struct event_name *event_name_next(size_t *i)
 {
 	return *i < ARRAY_SIZE(names) ? &names[(*i)++] : NULL;
 }
-
-void event_name_list(FILE *to, char separator)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		if (i)
-			fputc(separator, to);
-		fputs(names[i].name, to);
-	}
-}

@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct event_name {
 	const char *name, *alias;	/* "cycles", "cpu-cycles"; alias NULL: none */
@@ -22,7 +21,5 @@ const struct event_name *event_name_next(size_t *i);
 struct suggest;
 /* Offers all names to @s. */
 void event_name_suggest(struct suggest *s);
-/* Writes all names, without aliases, separated by @separator. */
-void event_name_list(FILE *to, char separator);
 
 #endif

@@ -38,7 +38,7 @@ enum opt_kind {
 #define OPT_VALUE_POD "@pod"
 #define OPT_VALUE_CGROUP "@cgroup"
 #define OPT_VALUE_PID "@pid"
-#define OPT_VALUE_EVENT "@event"			/* all event names */
+#define OPT_VALUE_EVENT "@event"		/* of this machine */
 #define OPT_VALUE_COMMAND "@command"		/* a program and its arguments */
 
 struct opt {

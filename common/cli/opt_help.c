@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "cli/event_name.h"
 
 #define HELP_COLUMN 32	/* where the descriptions in --help begin */
 #define HELP_WIDTH 100
@@ -145,9 +144,7 @@ static void list_option(const struct opt *o, FILE *to)
 	const char shrt[] = { '-', o->short_name, '\0' };
 
 	fprintf(to, "option\t%s\t%s%s\t%s\t", o->short_name ? shrt : "", lead_of(o), o->name ? o->name : "", o->arg ? o->arg : "");
-	if (o->value && !strcmp(o->value, OPT_VALUE_EVENT))
-		event_name_list(to, '|');
-	else if (o->value)
+	if (o->value)
 		fputs(o->value, to);
 	fprintf(to, "\t%s\t", o->help);
 	if (o->more)

@@ -17,6 +17,7 @@
 #include "events/cgroup_perf.h"
 #include "events/perm.h"
 #include "events/ringplan.h"
+#include "evlist/tracefs.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
 #include "procfs/pidns.h"
@@ -216,6 +217,31 @@ static void check_pmu(struct doctor *d)
 	} else {
 		strbuf_adds(&c->text, "perf_event_open(cycles)");
 	}
+}
+
+/* Not an event: opening one would show a right that "kernel events" shows. */
+static void check_tracepoints(struct doctor *d)
+{
+	struct check *c = add(d, "tracepoints", VERDICT_OK);
+	char why[512], *remedy, **groups;
+	struct tracefs t;
+	size_t n;
+	int err = tracefs_open(&t, NULL, why, sizeof(why));
+
+	if (err) {
+		c->verdict = VERDICT_NOT_OK;
+		c->call = "open";
+		c->err = err;
+		remedy = strstr(why, "; ");
+		strbuf_add(&c->text, why, remedy ? (size_t)(remedy - why) : strlen(why));
+		if (remedy)
+			strbuf_adds(&c->remedy, remedy + 2);
+		return;
+	}
+	n = tracefs_names(&t, NULL, &groups);
+	strbuf_addf(&c->text, "%s: %zu group%s", t.private_mount ? "tracefs can be mounted privately" : "tracefs is mounted", n, plural(n));
+	tracefs_names_free(groups, n);
+	tracefs_close(&t);
 }
 
 static void check_kernel_names(struct doctor *d)
@@ -436,6 +462,7 @@ void doctor_examine(struct doctor *d)
 	check_event(d, "user events", "cpu-clock:u");
 	check_event(d, "kernel events", "cpu-clock:k");
 	check_pmu(d);
+	check_tracepoints(d);
 	check_kernel_names(d);
 	check_mlock(d);
 	check_files(d);

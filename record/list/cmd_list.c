@@ -12,12 +12,14 @@
 #include "cli/opt.h"
 #include "cli/pager.h"
 #include "list/event_catalog.h"
+#include "list/list_names.h"
 #include "trace/tp_format.h"
 
 #define WIDTH_MAX 44	/* columns of a name, unless it is longer */
 
 struct options {
 	bool json, verbose, build_info;
+	const char *typed;	/* --list-names, for completion; NULL: not given */
 };
 
 /* ---- text ---- */
@@ -208,6 +210,7 @@ int main(int argc, char **argv)
 		{ "verbose", 'v', NULL, "show the fields of tracepoints", OPT_FLAG, &o.verbose,
 		  .more = "Each line has a field's type and name. Filters and `--fields` of nsprof-record(1) use these names." },
 		{ "json", 'j', NULL, "write JSON with all fields", OPT_FLAG, &o.json, .more = "See JSON." },
+		{ "list-names", 0, "TYPED", NULL, OPT_STR, &o.typed, .more = NULL },
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o.build_info, .more = NULL },
 	};
 	const struct opt_spec spec = {
@@ -223,6 +226,7 @@ int main(int argc, char **argv)
 			  "Exit status: 0 success; 1 failure, or nothing matches; 129 wrong command line.\n",
 		.opts = opts,
 		.nopts = ARRAY_SIZE(opts),
+		.operands = OPT_VALUE_EVENT,
 	};
 	int first, err;
 
@@ -234,6 +238,10 @@ int main(int argc, char **argv)
 	if (o.build_info) {
 		puts("list: sysfs tracefs");
 		return 0;
+	}
+	if (o.typed) {
+		list_names(o.typed, NULL, stdout);
+		return fflush(stdout) ? 1 : 0;
 	}
 	return run(&o, argv + first, (size_t)(argc - first));
 }

@@ -121,7 +121,7 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		OPT_GROUP("Event"),
 		{ "event", 'e', "EVENT,...",
 		  "sample by these events (default: cycles, or else cpu-clock)", OPT_CALL, c,
-		  event_options_event, .value = OPT_VALUE_EVENT,
+		  event_options_event, .value = "," OPT_VALUE_EVENT,
 		  .more =
 			"See EVENTS. Without a hardware counter for cycles, nsprof samples by cpu-clock "
 			"and says so." },

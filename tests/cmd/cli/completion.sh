@@ -56,7 +56,9 @@ nsprof diff --format fo|folded
 nsprof symbolize --unwind lib|libdw libunwind
 nsprof symbolize --filter c|cgroup= comm= container=
 nsprof script -F comm,sym|comm,sym comm,symoff
-nsprof record -e page|page-faults
+nsprof record -e page-f|page-faults
+nsprof record -e cpu-clock,minor|cpu-clock,minor-faults
+nsprof record --event=task-|--event=task-clock
 nsprof record -agF 99 --call-graph d|dwarf dwarf,
 nsprof record --switch-output=|--switch-output=signal
 nsprof record --control=f|--control=fd: --control=fifo:
@@ -102,7 +104,7 @@ fi
 # ---- the same options everywhere ----
 # names: the option names in stdin, one per line.
 names() { grep -oE -e '(^|[ ,])--?[a-zA-Z][a-z-]*' | tr -d ' ,' | LC_ALL=C sort -u; }
-commands=(record symbolize script annotate report diff ps import export info doctor)
+commands=(record symbolize script annotate report diff ps list import export info doctor)
 lines=()
 for c in "${commands[@]}"; do lines+=("nsprof $c -"); done
 ask "${lines[@]}" 'nsprof record -- bas'

@@ -93,6 +93,11 @@ if "$NSPROF" record -e cycles:u -o /dev/null -- true 2>&1 | grep -q "no hardware
 else
 	said ok "hardware events" "perf_event_open"
 fi
+if [ "$(id -u)" = 0 ] && grep -q ' - tracefs ' /proc/self/mountinfo; then
+	said ok tracepoints "tracefs is mounted: [0-9]+ groups"
+else
+	skip "tracepoints" "needs root and tracefs"
+fi
 
 # ---- JSON has the same ----
 if command -v jq >/dev/null; then
@@ -150,6 +155,7 @@ else
 	agrees
 	said "not ok" rights "user 65534 without CAP_PERFMON or CAP_SYS_ADMIN, without CAP_SYS_PTRACE; run as root"
 	said "not ok" processes "open\(/proc/[0-9]+/maps\): Permission denied: .*CAP_SYS_PTRACE"
+	said "not ok" tracepoints "tracefs (at '.*' cannot be read: Permission denied|is not mounted), and mounting it privately failed: .*; run as root"
 	said "not ok" map_files "open\(/proc/[0-9]+/map_files/[0-9a-f]+-[0-9a-f]+\): Operation not permitted; .*CAP_SYS_ADMIN"
 	if [ "$("${as[@]}" awk '$1 !~ /^0+$/ { print 1; exit }' /proc/kallsyms)" = 1 ]; then
 		said ok "kernel names" "'/proc/kallsyms' shows addresses"

@@ -125,4 +125,28 @@ if "$NSPROF" list syscalls:sys_enter_kill >/dev/null 2>&1; then
 else
 	skip "only what matches is sampled" "this kernel has no tracepoints of system calls"
 fi
+
+# ---- where tracefs is not, cannot be read, or is hidden ----
+if unshare -m true 2>/dev/null && [ -n "$tracing" ]; then
+	is "not mounted: a mount of our own, which nobody sees" "$(unshare -m sh -c "umount -a -t tracefs,debugfs
+		'$NSPROF' record -q --dry-run -e sched:sched_switch -o out -- true && echo recorded
+		'$NSPROF' list sched:sched_switch | grep -c prev_comm; grep -c tracefs /proc/self/mountinfo")" "recorded
+1
+0"
+	is "something is mounted over it: the same" \
+		"$(unshare -m sh -c "mount -t tmpfs none '$tracing'; '$NSPROF' list sched:sched_switch | grep -c prev_comm")" 1
+	is "read-only is enough" \
+		"$(unshare -m sh -c "mount -o remount,ro,bind '$tracing'; '$NSPROF' list sched:sched_switch | grep -c prev_comm")" 1
+else
+	skip "tracefs elsewhere" "needs mount namespaces and tracefs"
+fi
+if for_nobody; then
+	check_rc "without rights: status 1" 1 "${NOBODY[@]}" "$NSPROF" record --dry-run -e sched:sched_switch -o "$PUBLIC/out" -- true
+	like "without rights: said" "$(<"$T/check.err")" \
+		"event 'sched:sched_switch' is a tracepoint, and tracefs (at '.*' cannot be read: Permission denied|is not mounted), and mounting it privately failed: .*; run as root"
+	"${NOBODY[@]}" "$NSPROF" list >list 2>err
+	like "list without rights says why" "$(<list)" '^tracepoints: none: tracefs .*; run as root'
+else
+	skip "without rights" "$no_nobody"
+fi
 done_testing
