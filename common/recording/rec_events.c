@@ -6,25 +6,13 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "recording.h"
 #include "recording/rec_reader.h"
 
-void rec_events_add(struct rec_events *t, const struct ev_event *ev)
-{
-	/* Repeated in a later segment, or with a new period. */
-	if (ev->index != t->n)
-		return;
-	XGROW(t->v, t->n, t->cap);
-	t->v[t->n] = *ev;
-	t->v[t->n].name = xstrdup(ev->name);
-	t->v[t->n].modifier = xstrdup(ev->modifier);
-	t->v[t->n].unit = xstrdup(ev->unit);
-	t->v[t->n].filter = xstrdup(ev->filter);
-	t->v[t->n++].fields = xstrdup(ev->fields);
-}
-
+/* In a damaged recording, what does not fit is left out. */
 static int on_event(void *ctx, const struct ev_event *ev)
 {
-	rec_events_add(ctx, ev);
+	event_table_put(ctx, ev);
 	return 0;
 }
 
@@ -45,14 +33,14 @@ static uint64_t number(const struct rec_reader *r, const char *key)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
-static void add_plain(struct rec_events *t, const struct rec_reader *r)
+/* Also if a damaged recording has lost its events. */
+static void put_plain(struct rec_events *t, const struct rec_reader *r)
 {
 	const char *name = rec_reader_info(r, "event"), *modifier = rec_reader_info(r, "event_modifier");
 
 	t->plain = true;
-	rec_events_add(t, &(struct ev_event){
-		.type = PERF_TYPE_RAW, .name = name ? name : "", .modifier = modifier ? modifier : "",
-		.unit = !name || strstr(name, "clock") ? "ns" : "", .filter = "", .fields = "",
+	event_table_put(&t->table, &(struct ev_event){
+		.type = PERF_TYPE_RAW, .name = name, .modifier = modifier, .unit = !name || strstr(name, "clock") ? "ns" : "",
 		.freq = number(r, "frequency"), .period = number(r, "period"),
 	});
 }
@@ -60,28 +48,18 @@ static void add_plain(struct rec_events *t, const struct rec_reader *r)
 int rec_events_read(struct rec_events *t, struct rec_reader *r)
 {
 	static const struct event_ops ops = { .event = on_event, .sample = on_sample };
-	int err = rec_reader_events(r, &ops, t);
+	int err = rec_reader_version(r) == REC_VERSION_PLAIN ? 0 : rec_reader_events(r, &ops, &t->table);
 
 	if (err < 0)
 		return err;
-	if (!t->n)
-		add_plain(t, r);
+	if (!t->table.n)
+		put_plain(t, r);
 	return 0;
 }
 
 void rec_events_fini(struct rec_events *t)
 {
-	for (size_t i = 0; i < t->n; i++) {
-		const struct ev_event *ev = &t->v[i];
-
-		free((char *)ev->name);
-		free((char *)ev->modifier);
-		free((char *)ev->unit);
-		free((char *)ev->filter);
-		free((char *)ev->fields);
-	}
-	free(t->v);
-	*t = (struct rec_events){ 0 };
+	event_table_fini(&t->table);
 }
 
 struct event_label rec_events_label(const struct ev_event *ev)
@@ -92,10 +70,10 @@ struct event_label rec_events_label(const struct ev_event *ev)
 /* Owned by the caller. */
 static struct event_label *labels(const struct rec_events *t)
 {
-	struct event_label *v = xcalloc(t->n + 1, sizeof(*v));
+	struct event_label *v = xcalloc(t->table.n, sizeof(*v));
 
-	for (size_t i = 0; i < t->n; i++)
-		v[i] = rec_events_label(&t->v[i]);
+	for (size_t i = 0; i < t->table.n; i++)
+		v[i] = rec_events_label(&t->table.ev[i]);
 	return v;
 }
 
@@ -107,7 +85,7 @@ int rec_events_pick(const struct rec_events *t, const char *name, const char *sh
 	if (!name)
 		return 0;
 	v = labels(t);
-	at = event_pick(v, t->n, name, shown);
+	at = event_pick(v, t->table.n, name, shown);
 	free(v);
 	return at;
 }
@@ -116,7 +94,7 @@ void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown,
 {
 	struct event_label *v = labels(t);
 
-	event_pick_tell(v, t->n, at, shown, also);
+	event_pick_tell(v, t->table.n, at, shown, also);
 	free(v);
 }
 

@@ -11,22 +11,20 @@
 
 #include "base/event_pick.h"
 #include "event.h"
+#include "recording/event_table.h"
 
 struct rec_reader;
 
 #define REC_EVENTS_ALL UINT32_MAX	/* in place of an index */
 
 struct rec_events {
-	struct ev_event *v;	/* owned, with the texts; as the recording began. "" = unknown */
-	size_t n, cap;
+	struct event_table table;	/* at least one; as the recording began; "" = unknown */
 	bool plain;		/* the settings describe the only event */
 };
 
-/* Handles an event as event_ops.event: adds it, unless it repeats an earlier one. */
-void rec_events_add(struct rec_events *t, const struct ev_event *ev);
 /*
- * Fills @t, zeroed, with at least one event. Reads the recording up to its first sample. 0, or
- * negative errno after a message.
+ * Fills @t, zeroed. Reads a recording that is not plain up to its first sample. 0, or negative errno
+ * after a message.
  */
 int rec_events_read(struct rec_events *t, struct rec_reader *r);
 void rec_events_fini(struct rec_events *t);

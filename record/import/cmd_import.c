@@ -35,11 +35,11 @@ int main(int argc, char **argv)
 		  .more =
 			"FILE as an argument means the same. A directory made by perf record "
 			"--threads is read like a file." },
-		{ "event", 'e', "NAME", "take this event (default: the first that has samples)",
+		{ "event", 'e', "NAME", "take only this event (default: all)",
 		  OPT_STR, &o.event,
 		  .more =
-			"NAME is what perf evlist shows; the modifier can be omitted. From a "
-			"pipe, the default is the first event. See Events." },
+			"NAME is what perf evlist shows; the modifier can be omitted. See "
+			"Events." },
 		OPT_GROUP("Output"),
 		{ "output", 'o', "FILE",
 		  "write to this file, - for standard output (default: nsprof.data)", OPT_STR,

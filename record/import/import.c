@@ -46,7 +46,7 @@ struct import {
 	const char *name;		/* name of the input, quoted; borrowed */
 	struct perfdata *pd;
 	struct import_host host;
-	struct import_event event;	/* the chosen event */
+	struct import_event event;	/* the chosen events */
 	uint64_t *chain;	/* owned: a stack joined from a sample and its deferred part */
 	uint64_t undeferred;		/* samples with a deferred part that is not in the file */
 	struct import_output *out;
@@ -78,8 +78,11 @@ static int look(void *ctx, const struct perfdata_record *r)
 		im->first = im->first ? MIN(im->first, r->time) : r->time;
 		im->last = MAX(im->last, r->time);
 	}
-	if (r->type == PERF_RECORD_SAMPLE && r->attr)
+	if (r->type == PERF_RECORD_SAMPLE && r->attr) {
 		r->attr->samples++;
+		if (import_event_counts(r))
+			import_event_look(im->pd, r);
+	}
 	import_host_look(&im->host, im->pd, r);
 	return 0;
 }
@@ -124,8 +127,8 @@ static void write_info(struct import *im)
 	text(w, "version", NSPROF_VERSION);
 	text(w, "imported", pd->version ? pd->version : "perf");
 	text(w, "cmdline", pd->cmdline ? pd->cmdline : "");
-	text(w, "event", im->event.name);
-	text(w, "event_modifier", im->event.modifier);
+	text(w, "event", im->event.v[0].name);
+	text(w, "event_modifier", im->event.v[0].modifier);
 	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
 	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
 	number(w, "dump_size", im->ro.dump_size);
@@ -192,15 +195,52 @@ static void trust_host_maps(struct import *im)
 	proctab_host_maps(im->pt, im->first, wall, late);
 }
 
-static bool is_clock(const struct perfdata_attr *a)
+/* A recording of one event describes it in its settings alone. */
+static int write_events(struct import *im)
 {
-	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+	int err = 0;
+
+	for (uint32_t i = 0; im->event.n > 1 && i < im->event.n && !err; i++) {
+		const struct ev_event ev = import_event_describe(&im->event, im->pd, i);
+
+		err = rec_writer_event(im->w, &ev);
+	}
+	return err;
+}
+
+/* How stacks were taken. Events may differ in it: then the best of them. */
+static void set_stacks(struct import *im)
+{
+	struct record_opts *ro = &im->ro;
+
+	ro->callgraph = CALLGRAPH_NONE;
+	for (size_t i = 0; i < im->pd->nattrs; i++) {
+		const struct perfdata_attr *a = &im->pd->attrs[i];
+
+		if (!a->taken)
+			continue;
+		if (a->sample_type & PERF_SAMPLE_STACK_USER) {
+			ro->callgraph = CALLGRAPH_DWARF;
+			ro->dump_size = MAX(ro->dump_size, a->stack_user);
+		} else if (a->sample_type & PERF_SAMPLE_CALLCHAIN && ro->callgraph == CALLGRAPH_NONE) {
+			ro->callgraph = CALLGRAPH_FP;
+		}
+	}
+}
+
+static bool has_cgroups(const struct perfdata *pd)
+{
+	bool has = false;
+
+	for (size_t i = 0; i < pd->nattrs; i++)
+		has |= pd->attrs[i].taken && pd->attrs[i].sample_type & PERF_SAMPLE_CGROUP;
+	return has;
 }
 
 static int begin(struct import *im, uint64_t first)
 {
 	const struct perfdata_attr *a;
-	int err = im->event.first ? 0 : choose_event(im);
+	int err = im->event.n ? 0 : choose_event(im);
 
 	if (!err)
 		err = check_arch(im);
@@ -212,7 +252,7 @@ static int begin(struct import *im, uint64_t first)
 		parser_output_begins();
 	if (!im->first)
 		im->first = im->last = first;
-	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), false, &err);
+	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->event.n > 1, &err);
 	if (!im->w) {
 		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out->out), strerror(-err));
 		import_output_undo(im->out);
@@ -226,16 +266,19 @@ static int begin(struct import *im, uint64_t first)
 	rec_writer_patient(im->w);
 	a = first_event(im);
 	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
-	im->ro.callgraph = a->sample_type & PERF_SAMPLE_STACK_USER ? CALLGRAPH_DWARF :
-			   a->sample_type & PERF_SAMPLE_CALLCHAIN ? CALLGRAPH_FP : CALLGRAPH_NONE;
-	im->ro.dump_size = im->ro.callgraph == CALLGRAPH_DWARF ? a->stack_user : 0;
+	set_stacks(im);
 	write_info(im);
+	err = write_events(im);
+	if (err) {
+		pr_err("cannot write the events of %s: %s", im->name, strerror(-err));
+		return err;
+	}
 	/* perf does not record the CPU for tasks (evsel__config() in tools/perf/util/evsel.c). */
-	ledger_begin(&im->ledger, im->w, is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
+	ledger_begin(&im->ledger, im->w, import_event_is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
 	im->pt = proctab_new(im->w);
 	detach(im);
 	trust_host_maps(im);
-	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, a->sample_type & PERF_SAMPLE_CGROUP, 0);
+	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, has_cgroups(im->pd), 0);
 	return 0;
 }
 
@@ -274,10 +317,27 @@ static void join_deferred(struct import *im, const struct perfdata_record *r, st
 	in->nchain = n;
 }
 
-static void take_sample(struct import *im, const struct perfdata_record *r)
+/* Takes @r as a sample of one event. @period: 0: that of the sample. */
+static int take_part(struct import *im, const struct perfdata_record *r, const struct import_part *part)
 {
 	struct raw_sample *raw = sink_slot(im->sink);
+	int err = perfdata_sample(im->pd, r, raw, im->room);
+
+	if (err)
+		return err;
+	raw->in.event = part->event;
+	if (part->period)
+		raw->in.period = part->period;
+	join_deferred(im, r, raw);
+	sink_take(im->sink);
+	return 0;
+}
+
+static void take_sample(struct import *im, const struct perfdata_record *r)
+{
 	const bool counts = r->attr && import_event_counts(r);
+	struct import_part parts[PERFDATA_READS];
+	size_t n = 1;
 
 	if (!r->attr)
 		im->unknown_event++;
@@ -286,14 +346,22 @@ static void take_sample(struct import *im, const struct perfdata_record *r)
 		r->attr->samples++;
 	if (!r->attr || (!r->attr->taken && !counts))
 		return;
-	if (perfdata_sample(im->pd, r, raw, im->room)) {
-		perfdata_bad(im->pd, r);
-		return;
+	parts[0] = (struct import_part){ r->attr->event, 0 };
+	if (counts) {
+		struct raw_sample *raw = sink_slot(im->sink);
+
+		/* Only for its thread, and to see whether it is whole before it counts. */
+		if (perfdata_sample(im->pd, r, raw, im->room)) {
+			perfdata_bad(im->pd, r);
+			return;
+		}
+		n = import_event_parts(&im->event, im->pd, r, raw->in.tid, parts);
 	}
-	if (counts && !import_event_period(&im->event, im->pd, r, raw->in.tid, &raw->in.period))
-		return;
-	join_deferred(im, r, raw);
-	sink_take(im->sink);
+	for (size_t i = 0; i < n; i++)
+		if (take_part(im, r, &parts[i])) {
+			perfdata_bad(im->pd, r);
+			return;
+		}
 }
 
 /* Data mappings are not needed. MMAP2 contains the protection; MMAP records are for code only. */
@@ -498,18 +566,25 @@ static void tell_damage(const struct import *im)
 static void tell_left_out(const struct import *im)
 {
 	const struct perfdata *pd = im->pd;
-	const struct perfdata_attr *first = first_event(im);
 
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		const struct perfdata_attr *a = &pd->attrs[i];
 
-		if (!a->taken && a->samples && !(first->sample_type & a->sample_type & PERF_SAMPLE_READ))
-			pr_warn("%" PRIu64 " sample%s of '%s' %s left out, as a recording has one event: --event '%s' reads these instead",
-				a->samples, plural(a->samples), import_event_name(a), plural_of(a->samples, "is", "are"), import_event_name(a));
+		if (a->taken || !a->samples)
+			continue;
+		if (im->o->event)
+			pr_verbose("%" PRIu64 " sample%s of '%s' %s left out because of --event", a->samples, plural(a->samples),
+				   import_event_name(a), plural_of(a->samples, "is", "are"));
+		else
+			pr_warn("%" PRIu64 " sample%s of '%s' %s left out: the event is described only after the first record of the pipe",
+				a->samples, plural(a->samples), import_event_name(a), plural_of(a->samples, "is", "are"));
 	}
-	if (pd->nattrs > 1 && first->sample_type & PERF_SAMPLE_READ && first->read_format & PERF_FORMAT_GROUP)
-		pr_warn("events were sampled as a group (:S): the counts of events other than '%s' are left out; --event NAME imports them",
-			im->event.name);
+}
+
+/* "cycles", or "3 events". Owned by the caller. */
+static char *event_text(const struct import *im)
+{
+	return im->event.n == 1 ? xstrdup(im->event.v[0].name) : xasprintf("%" PRIu32 " events", im->event.n);
 }
 
 static void tell(const struct import *im)
@@ -518,14 +593,16 @@ static void tell(const struct import *im)
 	const struct ev_ledger *l = &im->ledger.l;
 	uint64_t n = l->kept + l->cut, bytes = rec_writer_bytes(im->w);
 	struct strbuf sb = STRBUF_INIT;
+	char *event = event_text(im);
 
 	ledger_sums_text(l, &sb);
 	if (pd->bytes)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)
 		pr_info("wrote %.3f MB to '%s' (%" PRIu64 " sample%s of %s%s%s)", (double)bytes / 1e6, output_shown(&im->out->out), n,
-			plural(n), im->event.name, sb.len ? "; " : "", sb.len ? sb.s : "");
+			plural(n), event, sb.len ? "; " : "", sb.len ? sb.s : "");
 	strbuf_fini(&sb);
+	free(event);
 	tell_left_out(im);
 	if (im->unknown_event)
 		pr_warn("%" PRIu64 " sample%s left out, of events that the file does not describe",

@@ -149,39 +149,81 @@ static size_t find(const struct perfdata *pd, const char *name, bool (*fits)(con
 	return found;
 }
 
-int import_event_choose(struct import_event *ev, struct perfdata *pd, const char *name, const char *shown)
+/* Names event @e of the recording after the attr @a; @several: it has other attrs, too. */
+static void name_event(struct import_named *e, const struct perfdata_attr *a, bool several)
 {
-	bool whole = name, several = false;
-	const struct perfdata_attr *first;
-	struct event_text t;
+	struct event_text t = take_apart(a);
 
-	ev->first = find(pd, name, has_name);
-	if (!ev->first) {
-		whole = false;
-		ev->first = find(pd, name, has_bare_name);
-	}
-	if (!ev->first) {
-		tell_events(pd, name, shown);
-		return -ENOENT;
-	}
-	first = import_event_first(ev, pd);
+	if (t.pmu_len && !several)
+		t = (struct event_text){ .event = import_event_name(a), .event_len = strlen(import_event_name(a)), .modifier = "" };
+	e->name = xstrndup(t.event, t.event_len);
+	e->modifier = xstrdup(t.modifier);
+}
+
+/* Adds the event of attr @at, with those attrs that are the same event. @whole: of this very name. */
+static void add_event(struct import_event *ev, struct perfdata *pd, size_t at, const char *whole)
+{
+	struct import_named e = { .attr = at };
+	bool several = false;
+
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		struct perfdata_attr *a = &pd->attrs[i];
 
-		a->taken = a == first || (same_event(pd, a, first) && (!whole || has_name(a, name)));
-		several |= a->taken && a != first;
+		if (i != at && (a->taken || !same_event(pd, a, &pd->attrs[at]) || (whole && !has_name(a, whole))))
+			continue;
+		a->taken = true;
+		a->event = ev->n;
+		several |= i != at;
 	}
-	t = take_apart(first);
-	if (t.pmu_len && !several)
-		t = (struct event_text){ .event = import_event_name(first), .event_len = strlen(import_event_name(first)), .modifier = "" };
-	ev->name = xstrndup(t.event, t.event_len);
-	ev->modifier = xstrdup(t.modifier);
+	name_event(&e, &pd->attrs[at], several);
+	ev->v = xrealloc(ev->v, (ev->n + 1) * sizeof(*ev->v));
+	ev->v[ev->n++] = e;
+}
+
+int import_event_choose(struct import_event *ev, struct perfdata *pd, const char *name, const char *shown)
+{
+	bool whole = name;
+	size_t first = find(pd, name, has_name);
+
+	if (!first) {
+		whole = false;
+		first = find(pd, name, has_bare_name);
+	}
+	if (!first) {
+		tell_events(pd, name, shown);
+		return -ENOENT;
+	}
+	for (size_t i = 0; i < pd->nattrs; i++)
+		pd->attrs[i].taken = false;
+	add_event(ev, pd, first - 1, whole ? name : NULL);
+	for (size_t i = 0; i < pd->nattrs && !name && ev->n < SAMPLED_EVENTS_MAX; i++)
+		if (!pd->attrs[i].taken && !PERFDATA_IS_DUMMY(&pd->attrs[i]))
+			add_event(ev, pd, i, NULL);
 	return 0;
 }
 
 struct perfdata_attr *import_event_first(const struct import_event *ev, const struct perfdata *pd)
 {
-	return &pd->attrs[ev->first - 1];
+	return &pd->attrs[ev->v[0].attr];
+}
+
+bool import_event_is_clock(const struct perfdata_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at)
+{
+	const struct import_named *e = &ev->v[at];
+	const struct perfdata_attr *a = &pd->attrs[e->attr], *leader = a->leader ? &pd->attrs[a->leader - 1] : a;
+	const bool by_freq = a->flags & PERFDATA_FREQ, member = leader != a && leader->taken;
+
+	return (struct ev_event){
+		.index = at, .role = member ? ROLE_MEMBER : ROLE_SAMPLES, .leader = member ? leader->event : at,
+		.type = a->type, .config = a->config, .config1 = a->config1, .config2 = a->config2,
+		.freq = by_freq && !member ? a->period : 0, .period = by_freq || member ? 0 : a->period,
+		.name = e->name, .modifier = e->modifier, .unit = import_event_is_clock(a) ? "ns" : "", .filter = "", .fields = "",
+	};
 }
 
 /* ---- counters ---- */
@@ -200,34 +242,58 @@ static uint64_t counter_key(const struct perfdata_attr *a, uint64_t id, uint32_t
 	return a->flags & PERFDATA_INHERIT && a->sample_type & PERF_SAMPLE_TID ? hash_combine(hash_u64(id), tid) : id;
 }
 
-bool import_event_period(struct import_event *ev, const struct perfdata *pd, const struct perfdata_record *r, uint32_t tid,
-			 uint64_t *period)
+void import_event_look(struct perfdata *pd, const struct perfdata_record *r)
+{
+	struct perfdata_read reads[PERFDATA_READS];
+	size_t n;
+
+	if (r->attr->leader)
+		return;
+	n = perfdata_reads(pd, r, reads);
+	for (size_t i = 0; i < n; i++) {
+		const uint64_t *slot = u64map_get(&pd->ids, reads[i].id);
+
+		if (slot && !pd->attrs[*slot].leader)
+			pd->attrs[*slot].leader = (size_t)(r->attr - pd->attrs) + 1;
+	}
+}
+
+size_t import_event_parts(struct import_event *ev, const struct perfdata *pd, const struct perfdata_record *r, uint32_t tid,
+			  struct import_part *out)
 {
 	struct perfdata_read reads[PERFDATA_READS];
 	const size_t n = perfdata_reads(pd, r, reads);
 	bool found = false;
+	size_t parts = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t *slot = u64map_get(&pd->ids, reads[i].id);
 		bool is_new = false;
-		uint64_t *before;
+		uint64_t *before, counted;
 
 		if (!slot || !pd->attrs[*slot].taken)
 			continue;
 		before = u64map_put(&ev->before, counter_key(r->attr, reads[i].id, tid), &is_new);
 		if (!is_new && reads[i].value < *before)
 			continue;	/* damaged, or after a newer one */
-		*period = reads[i].value - (is_new ? 0 : *before);
+		counted = reads[i].value - (is_new ? 0 : *before);
 		*before = reads[i].value;
 		found = true;
+		if (counted)
+			out[parts++] = (struct import_part){ pd->attrs[*slot].event, counted };
 	}
-	/* No counter of the event was found: use the period in the sample. */
-	return found ? *period : r->attr->taken;
+	/* No counter of a chosen event was found: use the period in the sample. */
+	if (!found && r->attr->taken)
+		out[parts++] = (struct import_part){ r->attr->event, 0 };
+	return parts;
 }
 
 void import_event_fini(struct import_event *ev)
 {
-	free(ev->name);
-	free(ev->modifier);
+	for (uint32_t i = 0; i < ev->n; i++) {
+		free(ev->v[i].name);
+		free(ev->v[i].modifier);
+	}
+	free(ev->v);
 	u64map_fini(&ev->before);
 }

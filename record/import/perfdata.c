@@ -105,7 +105,10 @@ static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_curso
 			v |= (a.flags >> (i ^ 7) & 1) << i;
 		a.flags = v;
 	}
-	perfdata_bytes(&in, 8 + 8 + 8);	/* wakeup, breakpoint, config1, config2 */
+	perfdata_u32(&in);	/* wakeup */
+	perfdata_u32(&in);	/* kind of breakpoint */
+	a.config1 = perfdata_u64(&in);
+	a.config2 = perfdata_u64(&in);
 	a.branch_type = perfdata_u64(&in);
 	a.regs_user = perfdata_u64(&in);
 	a.stack_user = perfdata_u32(&in);

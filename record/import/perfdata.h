@@ -33,7 +33,7 @@ enum {
 /* One recorded event (struct perf_event_attr). */
 struct perfdata_attr {
 	uint32_t type;
-	uint64_t config;
+	uint64_t config, config1, config2;
 	uint64_t period;	/* or Hz, with PERFDATA_FREQ in flags */
 	uint64_t sample_type, read_format, flags, branch_type;
 	uint64_t regs_user, regs_intr;	/* masks, PERF_REG_* of the recorded machine */
@@ -41,7 +41,10 @@ struct perfdata_attr {
 	char *name;		/* owned; "" = unknown */
 	uint64_t samples;	/* number so far */
 	uint64_t lost;	/* records that the kernel dropped, by its count at the end; known so far */
-	bool taken;		/* set by the caller: use its samples */
+	/* set by the caller: */
+	bool taken;		/* use its samples */
+	uint32_t event;		/* of the recording; if taken */
+	size_t leader;		/* index of the attr + 1 whose samples have its counter; 0: unknown */
 };
 
 /* perf's own side-band event. */

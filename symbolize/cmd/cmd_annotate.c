@@ -213,7 +213,7 @@ static void join_twins(struct annotate *an, const size_t *which, const struct co
 /* False after a message: the code cannot be disassembled. */
 static bool show_one(struct session *s, const struct annotate_func *f, const struct code *code, struct json *j, bool color, FILE *to)
 {
-	const struct ev_event *event = &s->events.v[s->event];
+	const struct ev_event *event = &s->events.table.ev[s->event];
 	char *name = xasprintf("%s%s%s", *event->name ? event->name : "cpu-clock", *event->modifier ? ":" : "", event->modifier);
 	struct listing listing;
 	struct annotate_shown shown = {
@@ -245,7 +245,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 	size_t shown = 0;
 
 	if (j) {
-		const char *event = s->events.v[s->event].name;
+		const char *event = s->events.table.ev[s->event].name;
 
 		json_begin_object(j, NULL);
 		json_bytes(j, "event", *event ? event : "cpu-clock");

@@ -22,8 +22,8 @@ struct rec_reader *event_choice_open(const char *input, const char *name, bool a
 		rec_reader_close(r);
 		return NULL;
 	}
-	*event = all && !name && t->n > 1 ? REC_EVENTS_ALL : (uint32_t)at;
-	if (t->n > 1 && !name && !all)
+	*event = all && !name && t->table.n > 1 ? REC_EVENTS_ALL : (uint32_t)at;
+	if (t->table.n > 1 && !name && !all)
 		rec_events_tell(t, *event, rec_input_shown(input), also);
 	return r;
 }

@@ -73,7 +73,7 @@ static bool by_period(const struct symbolize_opts *o, const struct collect *col)
 			"counts samples");
 		return true;
 	}
-	name = col->opts.events->v[event].name;
+	name = col->opts.events->table.ev[event].name;
 	pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
 		*name ? name : "of the recording");
 	return true;
@@ -158,7 +158,7 @@ static int write_stacks(const struct symbolize_opts *o, const struct collect *co
 	}
 	if (o->kind == FORMAT_FIREFOX) {
 		const struct to_firefox in = {
-			.col = col, .nm = nm, .reader = r, .event = &col->opts.events->v[col->opts.event], .period = period,
+			.col = col, .nm = nm, .reader = r, .event = &col->opts.events->table.ev[col->opts.event], .period = period,
 		};
 
 		to_firefox(&in, outfile_text(out));

@@ -339,7 +339,7 @@ static void tell_losses(struct export *x, uint64_t until)
 /* A damaged recording may have samples of events that it does not describe. */
 static bool is_wanted(const struct to_perf_data *in, uint32_t event)
 {
-	return in->event == REC_EVENTS_ALL ? event < in->events->n : event == in->event;
+	return in->event == REC_EVENTS_ALL ? event < in->events->table.n : event == in->event;
 }
 
 static int on_sample(void *ctx, const struct replay_sample *s)
@@ -501,10 +501,10 @@ static struct perf_file_event *make_events(const struct to_perf_data *in, uint32
 	const bool all = in->event == REC_EVENTS_ALL;
 	struct perf_file_event *evs;
 
-	*n = all ? (uint32_t)in->events->n : 1;
+	*n = all ? (uint32_t)in->events->table.n : 1;
 	evs = xcalloc(*n, sizeof(*evs));
 	for (uint32_t i = 0; i < *n; i++)
-		set_event(&evs[i], &in->events->v[all ? i : in->event], in->events->plain);
+		set_event(&evs[i], &in->events->table.ev[all ? i : in->event], in->events->plain);
 	return evs;
 }
 

@@ -224,7 +224,7 @@ static void add_settings(struct profile *p, const struct to_profile *in)
 
 	meta_bytes(p, "input", in->input);
 	if (described)
-		add_event_facts(p, &events->v[event]);
+		add_event_facts(p, &events->table.ev[event]);
 	for (size_t i = described ? EVENT_KEYS : 0; i < ARRAY_SIZE(keys); i++)
 		meta_bytes(p, keys[i][0], rec_reader_info(in->reader, keys[i][1]));
 	meta(p, "weight", collect_periods_vary(in->col, event) ? "period" : "samples");
@@ -247,10 +247,10 @@ static void add_events(struct profile *p, const struct collect *col)
 {
 	const struct rec_events *events = col->opts.events;
 
-	if (col->opts.event != REC_EVENTS_ALL || !events || events->n < 2)
+	if (col->opts.event != REC_EVENTS_ALL || !events || events->table.n < 2)
 		return;
-	for (uint32_t i = 0; i < events->n; i++) {
-		const struct ev_event *ev = &events->v[i];
+	for (uint32_t i = 0; i < events->table.n; i++) {
+		const struct ev_event *ev = &events->table.ev[i];
 
 		profile_event(p, &(struct profile_event){
 			.name = string_of(p, ev->name), .modifier = string_of(p, ev->modifier),

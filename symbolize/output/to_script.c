@@ -354,7 +354,7 @@ static void name_events(struct printer *p)
 	for (size_t i = 0; i < p->in->col->nevents; i++) {
 		strbuf_reset(&name);
 		strbuf_reset(&shown);
-		label = events ? rec_events_label(&events->v[i]) : (struct event_label){ "", "" };
+		label = events ? rec_events_label(&events->table.ev[i]) : (struct event_label){ "", "" };
 		if (!*label.name)
 			label.name = "cpu-clock";
 		event_label_text(&label, &name);

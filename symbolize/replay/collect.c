@@ -104,7 +104,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	stacktree_init(&c->tree);
 	thread_times_init(&c->spread, c->texts);
 	c->leads_event = opts->split == LEAD_EVENT || lead_has(&opts->lead, LEAD_EVENT);
-	c->nevents = opts->events ? (uint32_t)opts->events->n : 1;
+	c->nevents = opts->events ? (uint32_t)opts->events->table.n : 1;
 	c->events = xcalloc(c->nevents, sizeof(*c->events));
 	c->selects = opts->filter || (opts->event != REC_EVENTS_ALL && c->nevents > 1);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
@@ -157,7 +157,7 @@ static uint32_t event_location(struct collect *c, uint32_t event)
 {
 	struct location loc = { .kind = LOC_TEXT, .addr = (uint64_t)event + 1 };
 
-	leading_event(c->opts.events ? &c->opts.events->v[event] : NULL, &c->lead);
+	leading_event(c->opts.events ? &c->opts.events->table.ev[event] : NULL, &c->lead);
 	loc.owner = intern_add(c->texts, c->lead.s);
 	return locations_id(&c->locs, &loc);
 }
