@@ -28,7 +28,7 @@ static void chomp(struct strbuf *sb)
 static void note_events(struct trial_open *t, const struct events *ev)
 {
 	t->map_err = ev->map_err;
-	t->wanted_err = ev->wanted_err;
+	t->wanted_err = ev->n ? ev->v[0].wanted_err : 0;
 	if (t->err) {
 		t->call = t->err == ev->map_err ? "mmap" : "perf_event_open";
 		return;
@@ -79,7 +79,7 @@ static int open_events(struct trial_open *t, const struct record_opts *o, struct
 			goto out;
 		target_set_child(target, (uint32_t)child.pid);
 	}
-	t->err = events_open(&ev, o, target, &list.v[0], workload);
+	t->err = events_open(&ev, o, target, list.v, list.n, workload);
 	note_events(t, &ev);
 	if (!t->err)
 		t->err = files_left(RECORDER_FILES);

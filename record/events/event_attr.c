@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,9 +23,9 @@
 #define SIDE_WAKE 256u
 #define RATE_DEFAULT 100000	/* if the kernel's limit cannot be read: its initial value */
 
-static int sys_open(struct perf_event_attr *attr, int pid, int cpu, unsigned long flags)
+static int sys_open(struct perf_event_attr *attr, const struct event_place *at)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, flags | PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, at->pid, at->cpu, at->group, at->flags | PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -47,8 +46,10 @@ static void attr_common(struct perf_event_attr *attr, const struct events *ev)
 }
 
 /* Bytes written between two wake-ups; the kernel has no value for "never". */
-static uint64_t data_watermark(const struct events *ev)
+static uint64_t data_watermark(const struct events *ev, const struct rec_event *e)
 {
+	if (e->unbounded && events_split(ev))
+		return ev->extra_bytes / 4;
 	if (events_paced(ev))
 		return ev->data_bytes;
 	return ev->data_bytes / (events_roomy(ev) ? 2 : 4);
@@ -73,36 +74,55 @@ static void attr_tells(struct perf_event_attr *attr, const struct events *ev)
 	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);
 }
 
-static void attr_sample(struct perf_event_attr *attr, const struct events *ev)
+/* Frequency or period, and what else tells how samples are taken. Members of {...}:S take none. */
+static void attr_rate(struct perf_event_attr *attr, const struct events *ev, const struct rec_event *e)
 {
+	if (e->member)
+		return;
+	attr->freq = !e->period;
+	if (e->period) {
+		attr->sample_period = e->now;
+	} else {
+		attr->sample_freq = e->freq;
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
+	}
+	if (e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE)
+		attr->sample_type |= PERF_SAMPLE_RAW;
+	if (e->counted)
+		attr->sample_type |= PERF_SAMPLE_READ;
+	if (e->reads) {
+		attr->sample_type |= PERF_SAMPLE_READ;
+		attr->read_format |= PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+	}
+}
+
+static void attr_sample(struct perf_event_attr *attr, const struct events *ev, size_t event, bool in_group)
+{
+	const struct rec_event *e = &ev->v[event];
 	const struct record_opts *o = ev->opts;
 
 	attr_common(attr, ev);
-	evsel_attr(&ev->sel, attr);
-	attr->disabled = 1;
-	attr->enable_on_exec = ev->on_exec && !o->start_off;
-	attr->exclude_hv = ev->sel.exclude_kernel;
-	attr->exclude_guest = !!(ev->feats & FEAT_EXCLUDE_GUEST);
-	attr->freq = !ev->sel.period;
-	if (ev->sel.period) {
-		attr->sample_period = ev->sel.period;
-	} else {
-		attr->sample_freq = ev->freq;
-		attr->sample_type |= PERF_SAMPLE_PERIOD;
-	}
+	evsel_attr(&e->sel, attr);
+	/* Members go on and off with their leader. */
+	attr->disabled = !in_group;
+	attr->enable_on_exec = !in_group && ev->on_exec && !o->start_off;
+	attr->exclude_hv = e->sel.exclude_kernel;
+	attr->exclude_guest = ev->feats & FEAT_EXCLUDE_GUEST && !e->guests;
+	attr->inherit &= !ev->v[e->sel.leader].alone;
+	attr_rate(attr, ev, e);
 	if (ev->feats & FEAT_SAMPLE_CGROUP)
 		attr->sample_type |= PERF_SAMPLE_CGROUP;
-	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || ev->sel.exclude_kernel ||
+	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || e->sel.exclude_kernel ||
 					 (o->user_chains && !o->kernel_chains);
 	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
-	if (o->callgraph == CALLGRAPH_DWARF) {
+	if (o->callgraph == CALLGRAPH_DWARF && !e->member) {
 		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 		attr->sample_regs_user = UREG_MASK;
 		attr->sample_stack_user = o->dump_size;
 	}
-	if (ev->shared_side)
+	if (ev->shared_side && !event)
 		attr_tells(attr, ev);
-	attr->wakeup_watermark = (uint32_t)data_watermark(ev);
+	attr->wakeup_watermark = (uint32_t)data_watermark(ev, e);
 }
 
 static void attr_side(struct perf_event_attr *attr, const struct events *ev)
@@ -130,26 +150,20 @@ static uint64_t max_rate(void)
  * The kernel lowers its limit by itself when interrupts of hardware counters take too long. It
  * refuses higher frequencies with EINVAL. Events that are open keep their frequency.
  */
-int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags)
+int event_open(struct events *ev, size_t event, const struct event_place *at)
 {
 	struct perf_event_attr attr;
 	uint64_t max;
 	int fd;
 
-	if (kind == EVENT_SIDE)
+	if (event == EVENT_SIDE)
 		attr_side(&attr, ev);
 	else
-		attr_sample(&attr, ev);
-	fd = sys_open(&attr, pid, cpu, flags);
-	if (fd >= 0 && kind == EVENT_SAMPLES && ev->sel.filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, ev->sel.filter)) {
-		int err = -errno;
-
-		close(fd);
-		return err;
-	}
+		attr_sample(&attr, ev, event, at->group >= 0);
+	fd = sys_open(&attr, at);
 	while (fd == -EINVAL && attr.freq && (max = max_rate()) < attr.sample_freq) {
 		attr.sample_freq = max;
-		fd = sys_open(&attr, pid, cpu, flags);
+		fd = sys_open(&attr, at);
 		if (fd >= 0) {
 			ev->clamped = max;
 			ev->lowest = ev->lowest ? MIN(ev->lowest, max) : max;
@@ -170,56 +184,87 @@ static uint32_t subset(uint32_t set, uint32_t i)
 }
 
 /* The kernel refuses unknown attributes with EINVAL and does not say which. */
-static int probe(struct events *ev, enum event_kind kind, uint32_t set, int pid, int cpu, unsigned long flags)
+static int probe(struct events *ev, size_t event, uint32_t set, const struct event_place *at)
 {
 	const uint32_t have = ev->feats & set, all = ev->feats;
 	int fd = -EINVAL;
 
 	for (uint32_t i = 0; i < 1u << __builtin_popcount(have) && fd == -EINVAL; i++) {
 		ev->feats = all & ~subset(have, i);
-		fd = event_open(ev, kind, pid, cpu, flags);
+		fd = event_open(ev, event, at);
 	}
 	if (fd < 0)
 		ev->feats = all;
 	return fd;
 }
 
-int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags)
+/*
+ * What the kernel can do is known from the first event. Some PMUs cannot exclude guests, and before
+ * 6.12 the kernel cannot read groups of inherited events.
+ */
+static int probe_next(struct events *ev, size_t event, const struct event_place *at)
 {
-	const bool tells = kind == EVENT_SIDE || ev->shared_side;
-	const uint32_t set = (kind == EVENT_SAMPLES ? FEATS_SAMPLE : 0) | (tells ? FEATS_SIDE : 0);
-	int fd = probe(ev, kind, set, pid, cpu, flags);
+	struct rec_event *e = &ev->v[event];
+	int fd = event_open(ev, event, at);
 
-	if (fd == -EACCES && tells && ev->feats & FEAT_NAMESPACES) {
-		ev->feats &= ~(uint32_t)FEAT_NAMESPACES;
-		fd = probe(ev, kind, set, pid, cpu, flags);
+	if (fd == -EINVAL && ev->feats & FEAT_EXCLUDE_GUEST) {
+		e->guests = true;
+		fd = event_open(ev, event, at);
+		e->guests = fd >= 0;
+	}
+	if (fd == -EINVAL && e->reads && target_is_tasks(ev->target) && !ev->opts->no_inherit) {
+		e->alone = true;
+		fd = event_open(ev, event, at);
+		e->alone = fd >= 0;
 	}
 	return fd;
 }
 
-int events_check_freq(const struct record_opts *o, const struct evsel *sel)
+int event_open_probing(struct events *ev, size_t event, const struct event_place *at)
 {
-	const uint64_t max = max_rate();
+	const bool samples = event != EVENT_SIDE, tells = !samples || (ev->shared_side && !event);
+	const uint32_t set = (samples ? FEATS_SAMPLE : 0) | (tells ? FEATS_SIDE : 0);
+	int fd;
 
-	if (!o->strict_freq || sel->period || sel->freq == EVSEL_FREQ_MAX || sel->freq <= max)
-		return 0;
-	pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
-	       (unsigned long long)sel->freq, (unsigned long long)max);
-	return -EINVAL;
+	if (samples && (ev->probed || ev->v[event].reads)) {
+		fd = probe_next(ev, event, at);
+		if (fd != -EINVAL || ev->probed)
+			return fd;
+	}
+	fd = probe(ev, event, set, at);
+	if (fd == -EACCES && tells && ev->feats & FEAT_NAMESPACES) {
+		ev->feats &= ~(uint32_t)FEAT_NAMESPACES;
+		fd = probe(ev, event, set, at);
+	}
+	ev->probed |= samples && fd >= 0;
+	return fd;
 }
 
-uint64_t events_clamp_freq(const struct evsel *sel)
+int events_check_freq(const struct record_opts *o, const struct evsel *sels, size_t n)
 {
 	const uint64_t max = max_rate();
 
-	if (sel->freq == EVSEL_FREQ_MAX) {
+	for (size_t i = 0; i < n && o->strict_freq; i++) {
+		if (sels[i].period || sels[i].freq == EVSEL_FREQ_MAX || sels[i].freq <= max)
+			continue;
+		pr_err("%llu Hz is above kernel.perf_event_max_sample_rate (%llu), and --strict-freq permits no lower frequency",
+		       (unsigned long long)sels[i].freq, (unsigned long long)max);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+uint64_t events_clamp_freq(uint64_t freq, bool *told)
+{
+	const uint64_t max = max_rate();
+
+	if (freq <= max)
+		return freq;
+	if (freq == EVSEL_FREQ_MAX && !*told)
 		pr_info("the maximum frequency is %llu Hz", (unsigned long long)max);
-		return max;
-	}
-	if (!sel->period && sel->freq > max) {
-		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %llu Hz",
-			(unsigned long long)sel->freq, (unsigned long long)max);
-		return max;
-	}
-	return sel->freq;
+	else if (!*told)
+		pr_warn("%llu Hz is above kernel.perf_event_max_sample_rate, recording at %llu Hz", (unsigned long long)freq,
+			(unsigned long long)max);
+	*told = true;
+	return max;
 }

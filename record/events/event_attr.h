@@ -2,32 +2,39 @@
 #ifndef NSPROF_EVENT_ATTR_H
 #define NSPROF_EVENT_ATTR_H
 
+#include <stddef.h>
+
 #include "events/events.h"
 
-enum event_kind {
-	EVENT_SAMPLES,
-	EVENT_SIDE,	/* reports mappings, programs and threads; counts nothing */
+/* In place of an index: what reports mappings, programs and threads, and counts nothing. */
+#define EVENT_SIDE SIZE_MAX
+
+/* Where an event is opened: the arguments of perf_event_open(2). */
+struct event_place {
+	int pid;		/* -1: all threads; with PERF_FLAG_PID_CGROUP, descriptor of a cgroup */
+	int cpu;
+	int group;		/* descriptor of its leader; -1: it is in no group */
+	unsigned long flags;
 };
 
 /*
- * Calls perf_event_open(2) for thread @pid on CPU @cpu. @pid -1: all threads; with
- * PERF_FLAG_PID_CGROUP in @flags, @pid is the descriptor of a cgroup. Returns a descriptor, owned
- * by the caller, or negative errno without a message. If the kernel's frequency limit has fallen
+ * Calls perf_event_open(2) for event @event of @ev, or EVENT_SIDE. Returns a descriptor, owned by
+ * the caller, or negative errno without a message. If the kernel's frequency limit has fallen
  * meanwhile, the event gets the lower frequency, and ev->clamped is set.
  */
-int event_open(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags);
+int event_open(struct events *ev, size_t event, const struct event_place *at);
 /*
- * The same for the first event of its kind. Features (FEAT_*) that this kernel lacks are detected
- * and removed from ev->feats.
+ * The same for the first time that an event is opened. Features (FEAT_*) that this kernel lacks are
+ * detected and removed from ev->feats.
  */
-int event_open_probing(struct events *ev, enum event_kind kind, int pid, int cpu, unsigned long flags);
+int event_open_probing(struct events *ev, size_t event, const struct event_place *at);
 
-/* 0, or -EINVAL after a message: --strict-freq, and the frequency would be clamped. */
-int events_check_freq(const struct record_opts *o, const struct evsel *sel);
+/* 0, or -EINVAL after a message: --strict-freq, and the frequency of an event would be clamped. */
+int events_check_freq(const struct record_opts *o, const struct evsel *sels, size_t n);
 /*
- * The effective frequency, at most kernel.perf_event_max_sample_rate. Prints a message if it
- * clamps.
+ * The effective frequency, at most kernel.perf_event_max_sample_rate. Prints a message if it clamps
+ * @freq, once (@told).
  */
-uint64_t events_clamp_freq(const struct evsel *sel);
+uint64_t events_clamp_freq(uint64_t freq, bool *told);
 
 #endif

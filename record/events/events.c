@@ -1,17 +1,74 @@
 #include "events/events.h"
 
+#include <unistd.h>
+
 #include "base/util.h"
+#include "events/perf_layout.h"
 #include "events/ringplan.h"
 
 #define RATE_UNKNOWN 1000	/* samples per second, assumed if only a period is known */
 
+static uint64_t rate_of(const struct rec_event *e)
+{
+	if (e->member)
+		return 0;
+	if (!e->period)
+		return e->freq;
+	if (evsel_is_clock(&e->sel))
+		return MAX(1000000000ull / e->period, 1);
+	return 0;
+}
+
+bool events_split(const struct events *ev)
+{
+	bool bounded = false, unbounded = false;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		bounded |= !ev->v[i].unbounded && !ev->v[i].member;
+		unbounded |= ev->v[i].unbounded;
+	}
+	return bounded && unbounded;
+}
+
 uint64_t events_rate(const struct events *ev)
 {
-	if (!ev->period)
-		return ev->freq;
-	if (evsel_is_clock(&ev->sel))
-		return MAX(1000000000ull / ev->period, 1);
-	return RATE_UNKNOWN;
+	uint64_t rate = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		rate += rate_of(&ev->v[i]);
+	return rate ? rate : events_extra_rate(ev);
+}
+
+uint64_t events_extra_rate(const struct events *ev)
+{
+	const uint64_t budget = events_budget(ev) == EVENT_BUDGET_NONE ? EVENT_BUDGET_DEFAULT : events_budget(ev);
+
+	/* One event with a period that its user chose has the ring that it always had. */
+	return events_have_ids(ev) ? MAX(budget / ev->record_bytes, RATE_UNKNOWN) : RATE_UNKNOWN;
+}
+
+bool events_thins(const struct events *ev, size_t event)
+{
+	const struct rec_event *e = &ev->v[event];
+
+	if (!e->unbounded || e->member || ev->opts->event_budget == EVENT_BUDGET_NONE)
+		return false;
+	return ev->opts->event_budget || (e->sel.every && (ev->n > 1 || e->sel.tracepoint));
+}
+
+uint64_t events_budget(const struct events *ev)
+{
+	return ev->opts->event_budget ? ev->opts->event_budget : EVENT_BUDGET_DEFAULT;
+}
+
+bool events_have_ids(const struct events *ev)
+{
+	return ev->n > 1 || events_thins(ev, 0);
+}
+
+bool events_listed(const struct events *ev)
+{
+	return events_have_ids(ev) || (ev->opts->payloads && ev->v[0].sel.tracepoint);
 }
 
 uint64_t events_ring_ms(const struct events *ev)
@@ -26,5 +83,50 @@ bool events_roomy(const struct events *ev)
 
 bool events_paced(const struct events *ev)
 {
-	return events_roomy(ev) && evsel_is_clock(&ev->sel) && (ev->target->kind != TARGET_CGROUPS || ev->by_cgroup_id);
+	for (size_t i = 0; i < ev->n; i++)
+		if (!evsel_is_clock(&ev->v[i].sel) && (!ev->v[i].unbounded || !events_split(ev)))
+			return false;
+	return events_roomy(ev) && (ev->target->kind != TARGET_CGROUPS || ev->by_cgroup_id);
+}
+
+size_t events_clock(const struct events *ev)
+{
+	for (size_t i = 0; i < ev->n; i++)
+		if (evsel_is_clock(&ev->v[i].sel) && !*evsel_modifier(&ev->v[i].sel) && !ev->v[i].member)
+			return i;
+	return 0;
+}
+
+uint64_t events_ram(void)
+{
+	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Beside rings of unbounded events: these take a quarter of the memory for all rings. */
+#define EXTRA_SHARE 4u
+
+uint64_t events_plan_data(const struct events *ev)
+{
+	const uint64_t n = ev->target->ncpus;
+	const uint64_t rings = events_split(ev) ? (n * EXTRA_SHARE + EXTRA_SHARE - 2) / (EXTRA_SHARE - 1) : n;
+
+	return ringplan_bytes(events_rate(ev), ev->record_bytes, rings, events_ram());
+}
+
+uint64_t events_plan_extra(const struct events *ev)
+{
+	return ringplan_bytes(events_extra_rate(ev), ev->record_bytes, (uint64_t)ev->target->ncpus * EXTRA_SHARE, events_ram());
+}
+
+uint64_t events_plan_record(const struct record_opts *o)
+{
+	uint64_t bytes = 512;	/* fixed fields, registers, a kernel chain of some depth */
+
+	if (o->payloads != PAYLOADS_NONE)
+		bytes += 256;	/* few tracepoints have more */
+	if (o->callgraph == CALLGRAPH_DWARF)
+		bytes += o->dump_size;
+	else if (o->callgraph == CALLGRAPH_FP)
+		bytes += 1024;	/* at most 127 user frames */
+	return MIN(bytes, LAYOUT_RECORD_MAX - 8);
 }

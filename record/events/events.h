@@ -6,8 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "events/cgroup_perf.h"
 #include "evlist/evsel.h"
+#include "events/cgroup_perf.h"
+#include "events/event_ids.h"
 #include "events/record_opts.h"
 #include "events/ring.h"
 #include "events/target.h"
@@ -26,10 +27,49 @@ enum {
 struct event_fd {
 	int fd;
 	uint32_t cpu;		/* index into target.cpus; below target.nall for side-band */
+	uint32_t event;		/* index into events.v; 0 for side-band */
 	uint64_t cgroup;	/* id of the cgroup it counts, otherwise 0 */
+	uint64_t id;		/* PERF_EVENT_IOC_ID; 0: not asked for */
 };
 
-/* What the kernel counted on one CPU; sums over its events. */
+/* One event of the recording, opened many times: for each CPU, and there for each cgroup or thread. */
+struct rec_event {
+	struct evsel sel;	/* as opened, after fallbacks */
+	char *fields;		/* owned; the lines of its payload's fields; NULL: none is kept */
+	const char *wanted;	/* the name before fallbacks */
+	int wanted_err;		/* why it could not be used: negative errno, otherwise 0 */
+	uint64_t freq;		/* Hz, after clamping */
+	uint64_t period;	/* the real period if it is fixed; 0 = by frequency */
+	/*
+	 * The period in the kernel now: longer than @period if the event was thinned
+	 * (events_set_period()).
+	 */
+	uint64_t now;
+	/*
+	 * Nothing bounds how often it takes a sample: it has no frequency, and is no clock. Beside
+	 * others that are bounded, such events have rings of their own.
+	 */
+	bool unbounded;
+	/*
+	 * Its samples have its count. When the period changes, the kernel takes one or two samples at
+	 * once: only the count tells what each of them stands for.
+	 */
+	bool counted;
+	/* {...}:S: a leader that reads its group; a member that is only read and takes no samples. */
+	bool reads, member;
+	bool probed;		/* it could be opened once */
+	bool alone;		/* the kernel cannot read groups of inherited events: not inherited */
+	bool guests;		/* exclude_guest is refused */
+	int left_out;		/* why it is not recorded: negative errno; 0: it is */
+};
+
+/* An event that --optional-events left out. */
+struct event_left_out {
+	char *name;		/* owned */
+	char *why;		/* owned: the message */
+};
+
+/* What the kernel counted on one CPU; sums over the descriptors of one event. */
 struct events_count {
 	uint32_t events;	/* number of sampling events */
 	uint64_t count;		/* their counts: ns for clocks, otherwise events */
@@ -39,9 +79,11 @@ struct events_count {
 };
 
 struct events {
-	struct evsel sel;		/* as opened, after fallbacks */
-	const char *wanted;		/* the name before fallbacks */
-	int wanted_err;			/* why it could not be used: negative errno, otherwise 0 */
+	struct rec_event *v;		/* owned; @n of them, at least one once open */
+	size_t n;
+	struct event_left_out *left;	/* owned */
+	size_t nleft, cap_left;
+	struct event_ids ids;		/* empty if @n is 1 and its period stays: see events_have_ids() */
 	bool narrowed;			/* user space only: recording the kernel is not permitted */
 	int side_err;			/* why there is no side-band: negative errno, otherwise 0 */
 	struct target *target;		/* borrowed; its cgroups may come and go */
@@ -50,9 +92,9 @@ struct events {
 	bool by_cgroup_id;		/* everything is sampled; pick the target's cgroups by id */
 	bool on_exec;			/* the kernel enables the events when the workload execs */
 	uint32_t feats;			/* FEAT_* the kernel has */
-	uint64_t freq;			/* after clamping */
+	bool probed;			/* a sampling event was opened with them */
 	/*
-	 * Hz, if the kernel's limit fell below @freq, otherwise 0. @clamped: in the latest
+	 * Hz, if the kernel's limit fell below the frequency, otherwise 0. @clamped: in the latest
 	 * events_reopen_cpu() or events_add_cgroup(); @lowest: the minimum.
 	 */
 	uint64_t clamped, lowest;
@@ -63,22 +105,54 @@ struct events {
 	bool shared_side;
 	/* threads that began during the last of OPEN_ROUNDS; some may have no event */
 	size_t missed;
-	uint64_t period;		/* the real period if it is fixed; 0 = by frequency */
-	struct event_fd *samples;	/* owned */
+	struct event_fd *samples;	/* owned; also members that are only read */
 	size_t nsamples, cap_samples;
-	/* owned, target->nall, by CPU of the target: counts of closed events */
+	/* owned, counts of closed events: target->nall by CPU of the target, for each of @n events */
 	struct events_count *closed;
 	struct event_fd *sides;		/* owned; none if the kernel did not permit them */
 	size_t nsides, cap_sides;
-	struct ring *data, *side;	/* target->ncpus and target->nall; page is NULL if unused */
-	uint64_t data_bytes, side_bytes;	/* size of one ring */
+	/*
+	 * 2 * target->ncpus and target->nall; page is NULL if unused. The second half of @data is of
+	 * unbounded events beside others, so that these never push out what is bounded.
+	 */
+	struct ring *data, *side;
+	uint64_t data_bytes, extra_bytes, side_bytes;	/* size of one ring; extra: second half of @data */
 	uint64_t record_bytes;		/* maximum size of one sample */
 	int map_err;	/* the last failed mmap(2) of a ring: negative errno, otherwise 0 */
 	size_t alive;			/* the threads of samples[] below this index have ended */
 };
 
-/* Expected samples per second of one event. */
+/* The event that outputs show first. */
+static inline const struct evsel *events_first(const struct events *ev)
+{
+	return &ev->v[0].sel;
+}
+
+/* Expected samples per second and CPU, of all events that share the data ring. */
 uint64_t events_rate(const struct events *ev);
+/* The same for a ring of unbounded events. */
+uint64_t events_extra_rate(const struct events *ev);
+/* Are there both bounded and unbounded events, so that each kind has a ring? */
+bool events_split(const struct events *ev);
+/*
+ * May the recorder lengthen the event's period if it takes too many samples? Those for which nobody
+ * asked for a rate, beside others or if they are tracepoints; with --event-budget, all that are
+ * unbounded.
+ */
+bool events_thins(const struct events *ev, size_t event);
+/* The bytes of records per second and CPU beyond which events are thinned; UINT64_MAX: never. */
+uint64_t events_budget(const struct events *ev);
+/* Does the file say which events it has? One plain event is described by INFO alone. */
+bool events_listed(const struct events *ev);
+/* Are the ids of samples needed: are there several events, or does a period change? */
+bool events_have_ids(const struct events *ev);
+
+/* Memory of the machine, bytes. */
+uint64_t events_ram(void);
+/* By plan: bytes of a data ring, of a ring of unbounded events, and at most of one sample. */
+uint64_t events_plan_data(const struct events *ev);
+uint64_t events_plan_extra(const struct events *ev);
+uint64_t events_plan_record(const struct record_opts *o);
 
 /* Capacity of a data ring at the current rate and stack copy size, ms. */
 uint64_t events_ring_ms(const struct events *ev);
@@ -86,9 +160,11 @@ uint64_t events_ring_ms(const struct events *ev);
 /* By plan, the rings hold several times what arrives between two ticks of the loop. */
 bool events_roomy(const struct events *ev);
 /*
- * Can the events never fill a roomy ring faster than planned, whatever runs? True for a clock with
- * only one event at a time on a CPU. Then the kernel need not wake the reader.
+ * Can the events never fill a roomy data ring faster than planned, whatever runs? True for clocks
+ * with only one event of each at a time on a CPU. Then the kernel need not wake the reader.
  */
 bool events_paced(const struct events *ev);
+/* The event whose samples stand for CPU time: the first clock that is not limited; otherwise 0. */
+size_t events_clock(const struct events *ev);
 
 #endif

@@ -8,15 +8,18 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "event.h"
 #include "events/cgroup_perf.h"
 #include "events/event_attr.h"
+#include "events/event_list.h"
 #include "events/perf_layout.h"
 #include "events/perm.h"
 #include "events/refusal.h"
 #include "events/ringplan.h"
+#include "host/clock.h"
 
 /* halving ends here: a smaller ring would not hold even one large sample */
 #define RING_FLOOR (64u << 10)
@@ -29,36 +32,35 @@
 #define SEPARATE_MAX 1024ull	/* descriptors; see wants_shared_side() */
 #define OPEN_ROUNDS 20		/* see open_whole() */
 
-static const struct {
-	uint32_t feat;
-	const char *what;
-} feat_names[] = {
-	{ FEAT_FORMAT_LOST, "its own count of lost samples" },
-	{ FEAT_SAMPLE_CGROUP, "cgroup ids in samples" },
-	{ FEAT_EXCLUDE_GUEST, "the exclusion of guests" },
-	{ FEAT_CGROUP, "cgroup names" },
-	{ FEAT_KSYMBOL, "names of BPF programs" },
-	{ FEAT_NAMESPACES, "namespaces of processes (or the right to see them)" },
-};
-
-/* Opens the first sampling event. Fallbacks are chosen here and hold for all others. */
-static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
+static bool fall_back(struct events *ev, struct rec_event *e, int err)
 {
+	struct evsel instead = e->sel;
+
+	if (!evsel_fall_back(&instead, err) || event_list_has(ev, &instead))
+		return false;
+	e->sel = instead;
+	e->wanted_err = err;
+	return true;
+}
+
+/* Opens an event for the first time. Fallbacks are chosen here and hold for all others of it. */
+static int open_first(struct events *ev, size_t event, const struct event_place *at)
+{
+	struct rec_event *e = &ev->v[event];
 	bool tried = false;
 	int err = 0, fd;
 
 	for (;;) {
-		fd = event_open_probing(ev, EVENT_SAMPLES, pid, cpu, flags);
+		fd = event_open_probing(ev, event, at);
 		if (fd >= 0) {
 			ev->narrowed |= tried;
+			e->probed = true;
 			return fd;
 		}
-		if (evsel_fall_back(&ev->sel, fd)) {
-			ev->wanted_err = fd;
+		if (fall_back(ev, e, fd))
 			continue;
-		}
-		if ((fd != -EACCES && fd != -EPERM) || tried || ev->sel.exclude_kernel ||
-		    ev->sel.exclude_user || perm_capable())
+		if ((fd != -EACCES && fd != -EPERM) || tried || e->sel.exclude_kernel ||
+		    e->sel.exclude_user || e->sel.tracepoint || perm_capable())
 			return err ? err : fd;
 		/*
 		 * Recording the kernel may be what is forbidden. If not, the first error is the
@@ -66,14 +68,14 @@ static int open_first(struct events *ev, int pid, int cpu, unsigned long flags)
 		 */
 		err = fd;
 		tried = true;
-		ev->sel.exclude_kernel = true;
+		e->sel.exclude_kernel = true;
 	}
 }
 
-static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, int fd, uint32_t cpu, uint64_t cgroup)
+static void add_fd(struct event_fd **arr, size_t *n, size_t *cap, const struct event_fd *e)
 {
 	XGROW(*arr, *n, *cap);
-	(*arr)[(*n)++] = (struct event_fd){ fd, cpu, cgroup };
+	(*arr)[(*n)++] = *e;
 }
 
 static void close_fds(struct event_fd *fds, size_t *n)
@@ -88,7 +90,7 @@ static uint64_t fds_needed(const struct events *ev)
 	const uint64_t many = target_is_tasks(t) ? t->ntids : 1;
 	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->cgroups.n : many;
 
-	return samples * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
+	return samples * ev->n * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
 }
 
 /*
@@ -100,40 +102,143 @@ static bool wants_shared_side(const struct events *ev)
 {
 	const struct record_opts *o = ev->opts;
 
-	return target_is_tasks(ev->target) && ev->target->kind != TARGET_COMMAND && !o->start_off && !o->control &&
+	/* The first event reports mappings then, and must be on all CPUs. */
+	return target_is_tasks(ev->target) && ev->target->kind != TARGET_COMMAND && !o->start_off && !o->control && !ev->v[0].sel.ncpus &&
 	       fds_needed(ev) > MIN(SEPARATE_MAX, perm_files_left());
+}
+
+/* Can the event be on this CPU? One of a PMU may be on some only. */
+static bool on_cpu(const struct evsel *sel, uint32_t cpu)
+{
+	for (size_t i = 0; i < sel->ncpus; i++)
+		if (sel->cpus[i] == cpu)
+			return true;
+	return !sel->ncpus;
+}
+
+/* Does the error say that this event cannot be recorded, and nothing about the others? */
+static bool is_of_event(int err)
+{
+	return err != -ESRCH && err != -EMFILE && err != -ENFILE && err != -ENOMEM && err != -EBADF && err != -EINTR;
+}
+
+static void explain(const struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
+{
+	const struct target *t = ev->target;
+	const struct evsel *sel = &ev->v[event].sel;
+
+	if (cg)
+		refusal_explain_cgroup(err, sel, t, cg, (uint32_t)at->cpu, fds_needed(ev));
+	else
+		refusal_explain(err, sel, t, target_is_tasks(t) ? at->pid : -1, (uint32_t)at->cpu, fds_needed(ev));
+}
+
+/* --optional-events: the recording goes on without the event, and says why. */
+static void leave_out(struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
+{
+	struct strbuf why = STRBUF_INIT;
+
+	log_divert(&why);
+	explain(ev, event, at, cg, err);
+	log_divert(NULL);
+	event_list_leave_out(ev, event, err, why.s ? why.s : strerror(-err));
+	strbuf_fini(&why);
+}
+
+/* Gives the event the filter that it was asked for, if any. */
+static int set_filter(const struct evsel *sel, int fd)
+{
+	int err;
+
+	if (!sel->filter || !ioctl(fd, PERF_EVENT_IOC_SET_FILTER, sel->filter))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* Opens one event at one place. A descriptor, or negative errno without a message. */
+static int open_event(struct events *ev, size_t event, struct event_place at)
+{
+	struct rec_event *e = &ev->v[event];
+	int fd = e->probed ? event_open(ev, event, &at) : open_first(ev, event, &at);
+
+	/* The PMU has too few counters for the group, but may have them in turn. */
+	if (fd == -EINVAL && at.group >= 0 && ev->v[e->sel.leader].sel.weak && !e->member) {
+		at.group = -1;
+		fd = e->probed ? event_open(ev, event, &at) : open_first(ev, event, &at);
+	}
+	return fd < 0 ? fd : set_filter(&e->sel, fd);
+}
+
+static int remember(struct events *ev, size_t event, int fd, uint32_t c, uint64_t cgroup)
+{
+	struct event_fd e = { .fd = fd, .cpu = c, .event = (uint32_t)event, .cgroup = cgroup };
+
+	if (events_have_ids(ev)) {
+		if (ioctl(fd, PERF_EVENT_IOC_ID, &e.id)) {
+			const int err = -errno;
+
+			close(fd);
+			return err;
+		}
+		event_ids_put(&ev->ids, e.id, e.event, 0);
+	}
+	add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, &e);
+	return 0;
+}
+
+/*
+ * Opens all events on CPU number @c of the target, for cgroup @cg, or if that is NULL for thread
+ * @pid or everything (-1). After an error *@where has the place, and *@event the event.
+ */
+static int open_on_cpu(struct events *ev, int pid, const struct cgroup *cg, uint32_t c, struct event_place *where, size_t *event)
+{
+	const size_t first = ev->nsamples;
+	const uint32_t cpu = ev->target->cpus[c];
+	int err = 0;
+
+	for (size_t i = 0; i < ev->n && !err; i++) {
+		const size_t leader = ev->v[i].sel.leader;
+		int fd;
+
+		*event = i;
+		*where = (struct event_place){ cg ? cg->fd : pid, (int)cpu, -1, cg ? PERF_FLAG_PID_CGROUP : 0 };
+		if (ev->v[i].left_out || !on_cpu(&ev->v[i].sel, cpu))
+			continue;
+		for (size_t k = first; k < ev->nsamples && leader != i; k++)
+			if (ev->samples[k].event == leader)
+				where->group = ev->samples[k].fd;
+		fd = open_event(ev, i, *where);
+		if (fd < 0 && !ev->v[i].probed && ev->opts->optional_events && is_of_event(fd) && event_list_others(ev, i)) {
+			leave_out(ev, i, where, cg, fd);
+			continue;
+		}
+		err = fd < 0 ? fd : remember(ev, i, fd, c, cg ? cg->id : 0);
+	}
+	return err;
 }
 
 /* Opens the sampling events for cgroup @cg, or if it is NULL for thread @pid or everything (-1). */
 static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 {
-	const unsigned long flags = cg ? PERF_FLAG_PID_CGROUP : 0;
 	const struct target *t = ev->target;
-
-	if (cg)
-		pid = cg->fd;
+	struct event_place at;
+	size_t event = 0;
 
 	for (uint32_t c = 0; c < t->ncpus; c++) {
-		int fd;
+		int err = open_on_cpu(ev, pid, cg, c, &at, &event);
 
-		if (!ev->nsamples)
-			fd = open_first(ev, pid, (int)t->cpus[c], flags);
-		else
-			fd = event_open(ev, EVENT_SAMPLES, pid, (int)t->cpus[c], flags);
 		/*
 		 * A thread may end while its process is being opened; the caller notices if none is
 		 * left.
 		 */
-		if (fd == -ESRCH && t->kind == TARGET_PIDS)
+		if (err == -ESRCH && t->kind == TARGET_PIDS)
 			return 0;
-		if (fd < 0) {
-			if (cg)
-				refusal_explain_cgroup(fd, &ev->sel, t, cg, t->cpus[c], fds_needed(ev));
-			else
-				refusal_explain(fd, &ev->sel, t, target_is_tasks(t) ? pid : -1, t->cpus[c], fds_needed(ev));
-			return fd;
+		if (err) {
+			explain(ev, event, &at, cg, err);
+			return err;
 		}
-		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
 	}
 	return 0;
 }
@@ -143,19 +248,20 @@ static int open_sides(struct events *ev, int pid)
 	const struct target *t = ev->target;
 
 	for (uint32_t c = 0; c < t->nall; c++) {
-		int fd = (ev->nsides ? event_open : event_open_probing)(ev, EVENT_SIDE, pid, (int)t->cpus[c], 0);
+		const struct event_place at = { pid, (int)t->cpus[c], -1, 0 };
+		int fd = (ev->nsides ? event_open : event_open_probing)(ev, EVENT_SIDE, &at);
 
 		if (fd == -ESRCH)
 			return 0;
 		if (fd == -EMFILE || fd == -ENFILE) {
-			refusal_explain(fd, &ev->sel, t, pid, t->cpus[c], fds_needed(ev));
+			refusal_explain(fd, events_first(ev), t, pid, t->cpus[c], fds_needed(ev));
 			return fd;
 		}
 		if (fd < 0) {
 			ev->side_err = fd;
 			return 0;
 		}
-		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c, 0);
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, &(struct event_fd){ .fd = fd, .cpu = c });
 	}
 	return 0;
 }
@@ -198,38 +304,67 @@ static int open_all(struct events *ev)
 			return err;
 	}
 	if (!ev->nsamples) {
-		refusal_explain(-ESRCH, &ev->sel, t, t->npids == 1 ? (int)t->pids[0] : -1, 0, 0);
+		refusal_explain(-ESRCH, events_first(ev), t, t->npids == 1 ? (int)t->pids[0] : -1, 0, 0);
 		return -ESRCH;
 	}
 	return 0;
 }
 
-/* The first event on each CPU owns its ring; the others are redirected to it. */
-static int map_rings(struct event_fd *fds, size_t n, struct ring *rings, size_t bytes,
-		     bool sideband)
+/* Sends @fd's records to ring @r, which it owns if nobody does yet. */
+static int send_to(struct ring *r, int fd, size_t bytes)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct ring *r = &rings[fds[i].cpu];
-		int err = 0;
+	if (!r->page)
+		return ring_map(r, fd, bytes, false);
+	return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd) ? -errno : 0;
+}
 
-		if (!r->page)
-			err = ring_map(r, fds[i].fd, bytes, sideband);
-		else if (ioctl(fds[i].fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd))
-			err = -errno;
+/* The ring of a sampling event; NULL: it has no records. */
+static struct ring *ring_of(const struct events *ev, const struct event_fd *e)
+{
+	const struct rec_event *of = &ev->v[e->event];
+	const bool extra = of->unbounded && events_split(ev);
+
+	return of->member ? NULL : &ev->data[e->cpu + (extra ? ev->target->ncpus : 0)];
+}
+
+/* The first event on each CPU owns its ring; the others are redirected to it. */
+static int map_data(struct events *ev)
+{
+	for (size_t i = 0; i < ev->nsamples; i++) {
+		const bool extra = ev->v[ev->samples[i].event].unbounded && events_split(ev);
+		struct ring *r = ring_of(ev, &ev->samples[i]);
+		int err = r ? send_to(r, ev->samples[i].fd, extra ? ev->extra_bytes : ev->data_bytes) : 0;
+
 		if (err)
 			return err;
+		if (r)
+			r->extra = extra;
+	}
+	return 0;
+}
+
+static int map_sides(struct events *ev)
+{
+	for (size_t i = 0; i < ev->nsides; i++) {
+		struct ring *r = &ev->side[ev->sides[i].cpu];
+		int err = send_to(r, ev->sides[i].fd, ev->side_bytes);
+
+		if (err)
+			return err;
+		r->sideband = true;
 	}
 	return 0;
 }
 
 static void close_all(struct events *ev)
 {
-	for (size_t c = 0; c < ev->target->ncpus; c++)
+	for (size_t c = 0; c < 2 * ev->target->ncpus; c++)
 		ring_unmap(&ev->data[c]);
 	for (size_t c = 0; c < ev->target->nall; c++)
 		ring_unmap(&ev->side[c]);
 	close_fds(ev->samples, &ev->nsamples);
 	close_fds(ev->sides, &ev->nsides);
+	event_ids_fini(&ev->ids);
 }
 
 /*
@@ -253,34 +388,6 @@ static int open_whole(struct events *ev)
 	return err;
 }
 
-static uint64_t real_period(const struct events *ev)
-{
-	const uint64_t asked = ev->sel.period;
-
-	return asked && evsel_is_clock(&ev->sel) ? MAX(asked, CLOCK_PERIOD_MIN) : asked;
-}
-
-static uint64_t ram_bytes(void)
-{
-	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-static uint64_t plan_ring(const struct events *ev)
-{
-	return ringplan_bytes(events_rate(ev), ev->record_bytes, ev->target->ncpus, ram_bytes());
-}
-
-static uint64_t plan_record(const struct record_opts *o)
-{
-	uint64_t bytes = 512;	/* fixed fields, registers, a kernel chain of some depth */
-
-	if (o->callgraph == CALLGRAPH_DWARF)
-		bytes += o->dump_size;
-	else if (o->callgraph == CALLGRAPH_FP)
-		bytes += 1024;	/* at most 127 user frames */
-	return MIN(bytes, LAYOUT_RECORD_MAX - 8);
-}
-
 /*
  * Chooses the next smaller plan after the kernel refused to map the rings. False: it cannot shrink
  * further.
@@ -291,6 +398,8 @@ static bool shrink(struct events *ev)
 		return false;
 	if (ev->side_bytes > SIDE_MIN)
 		ev->side_bytes = SIDE_MIN;
+	else if (events_split(ev) && ev->extra_bytes > 2 * RING_FLOOR)
+		ev->extra_bytes /= 2;
 	else if (ev->data_bytes > 2 * RING_FLOOR || (ev->data_bytes > RING_FLOOR &&
 						ev->side_bytes <= RING_FLOOR))
 		ev->data_bytes /= 2;
@@ -309,95 +418,40 @@ static void explain_map(const struct events *ev, int err)
 	       perm_sysctl("perf_event_mlock_kb", 516));
 }
 
-/*
- * The rings hold less than they should, because memory or the amount that may be locked is limited.
- */
-static void tell_ring_time(const struct events *ev, uint64_t ms)
-{
-	void (*say)(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-	const bool locked = ev->data_bytes < plan_ring(ev);
-
-	say = ms < RING_MS_SCARCE ? pr_warn : pr_info;
-	say("rings hold %llu ms of samples instead of %d (%llu KiB on %s%zu CPU%s, %s)%s",
-	    (unsigned long long)ms, RING_MS, (unsigned long long)ev->data_bytes / 1024,
-	    plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus, plural(ev->target->ncpus),
-	    locked ? "kernel.perf_event_mlock_kb and 'ulimit -l' allow no more"
-		   : "the memory for all rings is limited",
-	    ms >= RING_MS_SCARCE ? ""
-	    : locked		 ? ": samples may be lost; raise them, or lower -F or --call-graph dwarf,SIZE"
-				 : ": samples may be lost; lower -F or --call-graph dwarf,SIZE, or use -m");
-}
-
-void events_tell(const struct events *ev)
-{
-	uint64_t ms = events_ring_ms(ev);
-
-	if (ev->wanted != ev->sel.name)
-		pr_info("no hardware counter for '%s' on this machine, recording '%s'", ev->wanted,
-			ev->sel.name);
-	if (ev->period != ev->sel.period)
-		pr_warn("the kernel's clocks have no period below %u ns: recording one sample every %u ns, not %llu",
-			CLOCK_PERIOD_MIN, CLOCK_PERIOD_MIN, (unsigned long long)ev->sel.period);
-	if (ev->narrowed)
-		pr_info("recording user space only: kernel.perf_event_paranoid is %d and "
-			"CAP_PERFMON is missing", perm_paranoid());
-	if (ev->side_err)
-		pr_warn("mappings are not traced (%s): processes that start from now on may lack "
-			"names", strerror(-ev->side_err));
-	if (ev->missed)
-		pr_warn("%zu thread%s began while nsprof attached to the process: samples of %s and of threads %s may be missing; -G and --container miss none",
-			ev->missed, plural(ev->missed), plural_of(ev->missed, "it", "them"), plural_of(ev->missed, "it starts", "they start"));
-	if (ev->shared_side)
-		pr_verbose("%zu threads: one event per thread and CPU records both samples and mappings", ev->target->ntids);
-	pr_verbose("rings of %llu KiB (%llu ms) and %llu KiB for mappings on %s%zu CPU%s",
-		   (unsigned long long)ev->data_bytes / 1024, (unsigned long long)ms,
-		   (unsigned long long)ev->side_bytes / 1024, plural_of(ev->target->ncpus, "", "each of "), ev->target->ncpus,
-		   plural(ev->target->ncpus));
-	if (ev->data_bytes <= ev->record_bytes)
-		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: such samples will "
-			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",
-			(unsigned long long)ev->data_bytes / 1024,
-			(unsigned long long)(ev->record_bytes + 1023) / 1024);
-	else if (ms < RING_MS && !ev->opts->ring_bytes)
-		tell_ring_time(ev, ms);
-	for (size_t i = 0; i < ARRAY_SIZE(feat_names); i++)
-		if (!(ev->feats & feat_names[i].feat))
-			pr_verbose("the kernel lacks %s", feat_names[i].what);
-}
-
 int events_open(struct events *ev, const struct record_opts *o, struct target *t,
-		const struct evsel *sel, bool on_exec)
+		const struct evsel *sels, size_t n, bool on_exec)
 {
 	int err;
 
 	memset(ev, 0, sizeof(*ev));
-	ev->sel = *sel;
-	ev->wanted = sel->name;
 	ev->target = t;
 	ev->opts = o;
 	ev->on_exec = on_exec;
 	ev->feats = FEATS_ALL;
+	ev->record_bytes = events_plan_record(o);
+	event_list_init(ev, sels, n);
 	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
-	ev->freq = events_clamp_freq(sel);
-	ev->period = real_period(ev);
-	ev->data = xcalloc(t->ncpus, sizeof(*ev->data));
+	ev->data = xcalloc(2 * (size_t)t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->nall, sizeof(*ev->side));
-	ev->closed = xcalloc(t->nall, sizeof(*ev->closed));
-	ev->record_bytes = plan_record(o);
-	ev->data_bytes = o->ring_bytes ? o->ring_bytes : plan_ring(ev);
-	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : ringplan_side(t->nall, ram_bytes());
+	ev->closed = xcalloc(t->nall * n, sizeof(*ev->closed));
+	ev->data_bytes = o->ring_bytes ? o->ring_bytes : events_plan_data(ev);
+	ev->extra_bytes = o->ring_bytes ? o->ring_bytes : events_plan_extra(ev);
+	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : ringplan_side(t->nall, events_ram());
 	perm_raise_nofile();
 	for (;;) {
 		err = open_whole(ev);
 		if (err)
 			return err;
-		/* The event may have become a clock. */
-		ev->period = real_period(ev);
-		err = map_rings(ev->samples, ev->nsamples, ev->data, ev->data_bytes, false);
+		/* What is left out changes the attributes of the others. */
+		if (event_list_settle(ev)) {
+			close_all(ev);
+			continue;
+		}
+		err = map_data(ev);
 		if (!err)
-			err = map_rings(ev->sides, ev->nsides, ev->side, ev->side_bytes, true);
+			err = map_sides(ev);
 		if (!err)
 			break;
 		ev->map_err = err;
@@ -416,6 +470,7 @@ void events_close(struct events *ev)
 	if (!ev->data)
 		return;
 	close_all(ev);
+	event_list_fini(ev);
 	free(ev->samples);
 	free(ev->sides);
 	free(ev->closed);
@@ -423,29 +478,57 @@ void events_close(struct events *ev)
 	free(ev->side);
 }
 
-/* Opens one more event for a CPU that already has a ring. @cg: NULL = everything. */
-static int add_one(struct events *ev, enum event_kind kind, const struct cgroup *cg, uint32_t c)
+static void close_from(struct events *ev, size_t first)
 {
-	const struct ring *r = kind == EVENT_SIDE ? &ev->side[c] : &ev->data[c];
-	int fd, err;
+	while (ev->nsamples > first) {
+		const struct event_fd *e = &ev->samples[--ev->nsamples];
 
-	fd = event_open(ev, kind, cg ? cg->fd : -1, (int)ev->target->cpus[c], cg ? PERF_FLAG_PID_CGROUP : 0);
+		if (e->id)
+			event_ids_drop(&ev->ids, e->id, clock_mono_ns());
+		close(e->fd);
+	}
+}
+
+/* Opens more events on a CPU that already has rings. @cg: NULL = everything. All of them or none. */
+static int add_samples(struct events *ev, const struct cgroup *cg, uint32_t c)
+{
+	const size_t first = ev->nsamples;
+	struct event_place at;
+	size_t event;
+	int err = open_on_cpu(ev, -1, cg, c, &at, &event);
+
+	for (size_t i = first; i < ev->nsamples && !err; i++) {
+		struct ring *r = ring_of(ev, &ev->samples[i]);
+
+		/* The CPU had no event of its kind until now: no ring waits for it. */
+		if (r && !r->page)
+			err = -ENXIO;
+		else if (r)
+			err = send_to(r, ev->samples[i].fd, 0);
+	}
+	if (err)
+		close_from(ev, first);
+	return err;
+}
+
+static int add_side(struct events *ev, uint32_t c)
+{
+	const struct event_place at = { -1, (int)ev->target->cpus[c], -1, 0 };
+	int fd = event_open(ev, EVENT_SIDE, &at), err;
+
 	if (fd < 0)
 		return fd;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd)) {
-		err = -errno;
+	err = send_to(&ev->side[c], fd, 0);
+	if (err)
 		close(fd);
-		return err;
-	}
-	if (kind == EVENT_SIDE)
-		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, fd, c, 0);
 	else
-		add_fd(&ev->samples, &ev->nsamples, &ev->cap_samples, fd, c, cg ? cg->id : 0);
-	return 0;
+		add_fd(&ev->sides, &ev->nsides, &ev->cap_sides, &(struct event_fd){ .fd = fd, .cpu = c });
+	return err;
 }
 
 static void enable_from(struct events *ev, size_t first)
 {
+	/* Members of a group that is on go on with their leader. */
 	for (size_t i = first; i < ev->nsamples; i++)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
 }
@@ -459,14 +542,14 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 
 	ev->clamped = 0;
 	if (ev->side[c].page)
-		err = add_one(ev, EVENT_SIDE, NULL, c);
+		err = add_side(ev, c);
 	if (c >= t->ncpus)
 		return err;
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
-		err = add_one(ev, EVENT_SAMPLES, NULL, c);
+		err = add_samples(ev, NULL, c);
 	else
 		for (size_t i = 0; i < t->cgroups.n && !err; i++) {
-			err = add_one(ev, EVENT_SAMPLES, &t->cgroups.v[i], c);
+			err = add_samples(ev, &t->cgroups.v[i], c);
 			/* This cgroup was removed. The others still exist. */
 			if (err == -ENOENT)
 				err = 0;
@@ -485,13 +568,13 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 	if (ev->by_cgroup_id)
 		return 0;
 	for (uint32_t c = 0; c < ev->target->ncpus && !err; c++) {
-		err = add_one(ev, EVENT_SAMPLES, cg, c);
+		err = add_samples(ev, cg, c);
 		/* The CPU is offline. events_reopen_cpu() will add it. */
 		if (err == -ENODEV)
 			err = 0;
 	}
-	while (err && ev->nsamples > first)
-		close(ev->samples[--ev->nsamples].fd);
+	if (err)
+		close_from(ev, first);
 	if (enable)
 		enable_from(ev, first);
 	return err;
@@ -531,71 +614,4 @@ bool events_all_gone(struct events *ev)
 		ev->alive++;
 	}
 	return true;
-}
-
-/* The result of read(2) on an event with our read_format. */
-struct read_values {
-	uint64_t count, enabled, running;
-	uint64_t lost;		/* with FEAT_FORMAT_LOST only */
-};
-
-static bool read_event(const struct events *ev, int fd, struct read_values *v)
-{
-	size_t want = ev->feats & FEAT_FORMAT_LOST ? sizeof(*v) : sizeof(*v) - sizeof(v->lost);
-
-	memset(v, 0, sizeof(*v));
-	return read(fd, v, want) == (ssize_t)want;
-}
-
-static bool count_event(const struct events *ev, int fd, struct events_count *c)
-{
-	struct read_values v;
-	bool ok = read_event(ev, fd, &v);
-
-	c->count += v.count;
-	c->enabled += v.enabled;
-	c->running += v.running;
-	c->lost += v.lost;
-	return ok;
-}
-
-void events_drop_cgroup(struct events *ev, uint64_t id)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < ev->nsamples; i++) {
-		const struct event_fd e = ev->samples[i];
-
-		if (e.cgroup != id || e.fd == ev->data[e.cpu].fd) {
-			ev->samples[kept++] = e;
-			continue;
-		}
-		count_event(ev, e.fd, &ev->closed[e.cpu]);
-		close(e.fd);
-	}
-	ev->nsamples = kept;
-}
-
-/*
- * perf_read_value() adds up the living children and what ended ones left (sync_child_event()).
- * Their losses are counted at the parent from the start: __perf_output_begin() in
- * kernel/events/ring_buffer.c.
- */
-bool events_counts(const struct events *ev, struct events_count *cpus)
-{
-	struct read_values v;
-	bool all = true;
-
-	if (ev->target->nall)
-		memcpy(cpus, ev->closed, ev->target->nall * sizeof(*cpus));
-	for (size_t i = 0; i < ev->nsamples; i++) {
-		struct events_count *c = &cpus[ev->samples[i].cpu];
-
-		c->events++;
-		all &= count_event(ev, ev->samples[i].fd, c);
-	}
-	for (size_t i = 0; i < ev->nsides; i++)
-		if (read_event(ev, ev->sides[i].fd, &v))
-			cpus[ev->sides[i].cpu].side_lost += v.lost;
-	return all;
 }

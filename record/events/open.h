@@ -1,8 +1,8 @@
 /*
- * perf_event_open(2) over CPUs x (threads | cgroups): one sampling event for each, and one
- * side-band event for each CPU (or thread and CPU). All write into two rings per CPU. CPUs that are
- * not sampled have side-band, too: a process may become another program on one of them and come
- * back.
+ * perf_event_open(2) over CPUs x (threads | cgroups): all events of the recording for each, and one
+ * side-band event for each CPU (or thread and CPU). All write into two rings per CPU, or into three
+ * if some events are unbounded and others are not. CPUs that are not sampled have side-band, too: a
+ * process may become another program on one of them and come back.
  */
 #ifndef NSPROF_OPEN_H
 #define NSPROF_OPEN_H
@@ -13,12 +13,12 @@
 #include "events/events.h"
 
 /*
- * Opens and maps everything for @t. Afterwards, samples are off and side-band is on. @on_exec: the
- * target waits for its exec. 0, or negative errno after one message. Release with events_close() in
- * any case.
+ * Opens and maps everything for @t and the @n events @sels. Afterwards, samples are off and
+ * side-band is on. @on_exec: the target waits for its exec. 0, or negative errno after one message.
+ * Release with events_close() in any case.
  */
 int events_open(struct events *ev, const struct record_opts *o, struct target *t,
-		const struct evsel *sel, bool on_exec);
+		const struct evsel *sels, size_t n, bool on_exec);
 void events_close(struct events *ev);
 
 /*
@@ -59,10 +59,23 @@ void events_disable(struct events *ev);
 bool events_all_gone(struct events *ev);
 
 /*
- * Fills @cpus: target->nall entries, zeroed by the caller, in the order of target->cpus. Includes
- * the counts of inherited events. Call it when events are disabled, as otherwise the counts go on
- * rising. False if some event could not be read.
+ * Fills @counts, zeroed by the caller: for each event in turn target->nall entries, in the order of
+ * target->cpus. Losses of side-band are in the first event's. Includes the counts of inherited
+ * events. Call it when events are disabled, as otherwise the counts go on rising. False if some
+ * event could not be read.
  */
-bool events_counts(const struct events *ev, struct events_count *cpus);
+bool events_counts(const struct events *ev, struct events_count *counts);
+
+/*
+ * Can the period of events that are open be changed? Inherited events keep that of their parent at
+ * the time when their thread began (_perf_event_period() in kernel/events/core.c changes only the
+ * event itself), so a sample would not tell which one it has.
+ */
+bool events_can_set_period(const struct events *ev);
+/*
+ * Changes the period of @event, on all CPUs. Those that are opened later have it, too. The time of
+ * the change is noted at the ids. 0, or negative errno without a message if some kept the old one.
+ */
+int events_set_period(struct events *ev, size_t event, uint64_t period);
 
 #endif

@@ -19,6 +19,8 @@
 
 /* Byte offset of the time in a sample; header, identifier, ip, pid and tid precede it. */
 #define LAYOUT_SAMPLE_TIME 32
+#define LAYOUT_SAMPLE_CPU 40	/* and of the CPU, after the time */
+#define LAYOUT_SAMPLE_MIN 48	/* bytes up to there */
 
 /* What sample_id_all appends to other records: {pid, tid} {time} {cpu, reserved} {identifier}. */
 #define LAYOUT_ID_SIZE 32

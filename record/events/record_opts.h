@@ -24,6 +24,9 @@ enum payloads {
 /* The kernel's maximum for attr.sample_stack_user: below USHRT_MAX and a multiple of 8. */
 #define DUMP_SIZE_MAX 65528
 #define FREQ_DEFAULT 99
+/* Bytes of records per second and CPU of all events without a rate; see events_thins(). */
+#define EVENT_BUDGET_DEFAULT 20000000ull
+#define EVENT_BUDGET_NONE UINT64_MAX
 
 struct record_opts {
 	struct event_spec *specs;	/* owned; at least one: without -e, that of "cycles" */
@@ -32,6 +35,8 @@ struct record_opts {
 	bool strict_freq;		/* a frequency that is not available is an error */
 	uint64_t period;		/* the last -c, for messages; 0: the last was -F, or neither */
 	enum payloads payloads;
+	uint64_t event_budget;		/* 0 = the default, for events that nobody gave a rate */
+	bool optional_events;		/* record without events that cannot be opened */
 	enum callgraph callgraph;
 	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */
 	bool user_chains, kernel_chains;	/* only the user or kernel part of callchains */

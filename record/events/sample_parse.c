@@ -105,8 +105,30 @@ static void add_user_ip(struct raw_sample *raw)
 	in->chain = raw->chain;
 }
 
-int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_stack, bool has_cgroup,
-		 struct raw_sample *raw)
+/* {number, enabled, running, {count, id, lost} of each} */
+static void get_reads(struct body *b, bool has_lost, struct raw_sample *raw)
+{
+	const uint64_t n = get_u64(b);
+
+	get_bytes(b, 2 * sizeof(uint64_t));
+	raw->nreads = (uint32_t)MIN(n, (uint64_t)SAMPLED_EVENTS_MAX);
+	raw->reads = (const void *)get_bytes(b, MIN(n, LAYOUT_RECORD_MAX) * (has_lost ? 3 : 2) * sizeof(uint64_t));
+}
+
+/* A length of 32 bits and the data, together a multiple of 8. */
+static void get_raw(struct body *b, struct sample_in *in)
+{
+	const uint8_t *len = get_bytes(b, sizeof(uint32_t));
+	uint32_t n = 0;
+
+	if (len)
+		memcpy(&n, len, sizeof(n));
+	in->payload = get_bytes(b, n);
+	in->payload_len = in->payload ? n : 0;
+	b->bad |= (n + sizeof(n)) % 8;
+}
+
+int sample_parse(const struct perf_event_header *h, const struct sample_layout *l, struct raw_sample *raw)
 {
 	const uint8_t *base = (const uint8_t *)h;
 	struct body b = { base + sizeof(*h), base + h->size, false };
@@ -114,25 +136,33 @@ int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_st
 	uint64_t ip, v, n;
 	bool narrow = false;
 
-	get_u64(&b);		/* identifier: all events are alike */
+	get_u64(&b);		/* identifier: the caller knows the event */
 	ip = get_u64(&b);
 	v = get_u64(&b);
 	in->pid = (uint32_t)v;
 	in->tid = (uint32_t)(v >> 32);
 	in->time = get_u64(&b);
 	in->cpu = (uint32_t)get_u64(&b);
-	in->period = period ? period : get_u64(&b);
+	in->period = l->period ? l->period : get_u64(&b);
+	if (l->has_count) {
+		raw->count = get_u64(&b);
+		get_bytes(&b, (l->has_lost ? 3 : 2) * sizeof(uint64_t));
+	}
+	if (l->has_reads)
+		get_reads(&b, l->has_lost, raw);
 	n = get_u64(&b);
 	in->chain = (const void *)get_bytes(&b, MIN(n, LAYOUT_RECORD_MAX) * 8);
 	in->nchain = in->chain ? (uint32_t)n : 0;
+	if (l->has_raw)
+		get_raw(&b, in);
 	in->has_regs = false;
 	raw->stack = NULL;
 	raw->asked = raw->size = 0;
-	if (has_stack) {
+	if (l->has_stack) {
 		narrow = get_regs(&b, in);
 		get_stack(&b, raw);
 	}
-	in->cgroup = has_cgroup ? get_u64(&b) : 0;
+	in->cgroup = l->has_cgroup ? get_u64(&b) : 0;
 	if (b.bad)
 		return -EINVAL;
 	if (!in->nchain)

@@ -11,23 +11,35 @@
 /* Maximum entries of a chain: 127 frames, the kernel's limit, and markers. */
 #define RAW_CHAIN_MAX 160
 
+/* What else an event was opened with, beside LAYOUT_SAMPLE_TYPE. */
+struct sample_layout {
+	uint64_t period;	/* the event's, if fixed; 0: each sample has its own */
+	bool has_stack;		/* user registers and stack */
+	bool has_cgroup;
+	bool has_raw;		/* PERF_SAMPLE_RAW */
+	bool has_reads;		/* PERF_SAMPLE_READ: its group, with ids and both times */
+	bool has_count;		/* PERF_SAMPLE_READ: its own count, with both times */
+	bool has_lost;		/* PERF_FORMAT_LOST in these */
+};
+
 struct raw_sample {
-	/* all but stack, unmasked and copy_full; registers are not masked yet */
+	/*
+	 * All but event, stack, unmasked and copy_full. Registers and payload are not masked yet, and
+	 * the payload is as long as the kernel wrote it.
+	 */
 	struct sample_in in;
 	const uint8_t *stack;	/* in the record; NULL if there is none */
+	const uint64_t *reads;	/* in the record: nreads of count, id, and with has_lost lost samples */
+	uint32_t nreads;
+	uint64_t count;		/* with has_count */
 	uint64_t ip;		/* the sampled address; perf.data only */
 	uint64_t asked, size;	/* bytes: room in the record, really copied */
 	/* built here if the kernel gave no chain, or none for 32-bit code */
 	uint64_t chain[RAW_CHAIN_MAX];
 };
 
-/*
- * @period: the event's, if fixed; 0: each sample has its own. @has_stack, @has_cgroup: whether the
- * event was opened with user registers and stack, and with cgroup ids. Pointers in @raw point into
- * @h. -EINVAL if inner lengths do not fit.
- */
-int sample_parse(const struct perf_event_header *h, uint64_t period, bool has_stack, bool has_cgroup,
-		 struct raw_sample *raw);
+/* Pointers in @raw point into @h. -EINVAL if inner lengths do not fit. */
+int sample_parse(const struct perf_event_header *h, const struct sample_layout *l, struct raw_sample *raw);
 
 /*
  * Builds a chain of one from the sampled address @ip, in @raw itself. For events without call

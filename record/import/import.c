@@ -438,7 +438,7 @@ static void take_lost_samples(struct import *im, const struct perfdata_record *r
 	if (!r->time && a->read_format & PERF_FORMAT_LOST)
 		a->lost += n;
 	else if (a->taken)
-		ledger_lost_pmu(&im->ledger, r->cpu, r->time, n);
+		ledger_lost_pmu(&im->ledger, r->cpu, 0, r->time, n);
 }
 
 static void take_ksymbol(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
@@ -518,7 +518,7 @@ static int take(void *ctx, const struct perfdata_record *r)
 		id = perfdata_u64(&c);
 		a = perfdata_find(im->pd, id);
 		if (a && a->taken)
-			ledger_throttle(&im->ledger, r->cpu, r->time, id, r->type == PERF_RECORD_THROTTLE);
+			ledger_throttle(&im->ledger, r->cpu, 0, r->time, id, r->type == PERF_RECORD_THROTTLE);
 		break;
 	default:
 		break;

@@ -87,7 +87,7 @@ void import_losses_settle(const struct import_losses *il, const struct perfdata 
 
 		done += *u64map_get(&il->told, keys[i]);
 		upto = part(sh.samples, done, sh.all);
-		ledger_lost(lg, cpu, time, upto - samples);
+		ledger_lost(lg, cpu, 0, time, upto - samples);
 		samples = upto;
 		upto = part(sh.side, done, sh.all);
 		ledger_lost_side(lg, cpu, time, upto - side);
@@ -97,7 +97,7 @@ void import_losses_settle(const struct import_losses *il, const struct perfdata 
 	lg->l.have_format_lost = sh.counted;
 	/* These were lost after the last record that could report a loss; their CPU is unknown. */
 	if (sh.samples > samples)
-		ledger_lost(lg, 0, stopped, sh.samples - samples);
+		ledger_lost(lg, 0, 0, stopped, sh.samples - samples);
 	if (sh.side > side)
 		ledger_lost_side(lg, 0, stopped, sh.side - side);
 }

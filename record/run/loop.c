@@ -89,7 +89,7 @@ int loop_open(struct loop *l)
 	for (size_t i = 0; i < l->drain->n; i++) {
 		const struct ring *r = l->drain->rings[i];
 
-		if (r->sideband || !events_paced(l->ev))
+		if (r->sideband || r->extra || !events_paced(l->ev))
 			err |= watch(w->epoll, r->fd, EPOLLIN | EPOLLET, r->sideband ? TAG_SIDE : TAG_DATA);
 	}
 	if (!err)
@@ -204,6 +204,12 @@ static void take_toggle(struct loop *l, const struct loop_fds *w)
 	arm_toggle(l, w);
 }
 
+static void tell_events(const struct events *ev)
+{
+	for (size_t i = 0; i < ev->n; i++)
+		pr_info("event: %s", ev->v[i].sel.name);
+}
+
 /* True if one of them ends the recording. */
 static bool take_control(struct loop *l, const struct loop_fds *w)
 {
@@ -221,7 +227,7 @@ static bool take_control(struct loop *l, const struct loop_fds *w)
 		else if (cmd == CONTROL_SNAPSHOT)
 			pr_info("--control: 'snapshot' needs --switch-output or --overwrite");
 		else if (cmd == CONTROL_EVLIST)
-			pr_info("event: %s", l->ev->sel.name);
+			tell_events(l->ev);
 		control_ack(l->control);
 		if (cmd == CONTROL_STOP)
 			return true;
@@ -293,6 +299,7 @@ enum loop_end loop_run(struct loop *l)
 	uint64_t last = 0;
 
 	watch_init(&away, l->ev, l->sink);
+	thinning_init(&l->thinning, l->ev, l->sink);
 	standstill_init(&l->still, events_ring_ms(l->ev));
 	standstill_drained(&l->still, clock_mono_ns(), ledger_missed(l->sink->ledger));
 	start(l, w);
@@ -315,6 +322,7 @@ enum loop_end loop_run(struct loop *l)
 		/* The next round waits for files of others, and the rings must hold what comes meanwhile. */
 		opener_be(l->drain->side_flood ? &opener_flooded : &opener_hurried);
 		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));
+		thinning_step(&l->thinning, last);
 		l->sink->ledger->woken++;
 		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
 		standstill_drained(&l->still, last, ledger_missed(l->sink->ledger));

@@ -28,7 +28,7 @@ const struct opt perf_opts[] = {
 	MOOT("sample-cpu", 0, NULL),
 	MOOT("sample-identifier", 0, NULL),
 	MOOT("timestamp-boundary", 0, NULL),
-	/* There is only one event. */
+	/* Each event takes its samples, in a group or not. */
 	MOOT("group", 0, NULL),
 	MOOT("running-time", 0, NULL),
 	/* How perf writes its file and reads /proc. */

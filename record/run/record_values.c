@@ -210,6 +210,20 @@ int record_take_max_size(void *dst, const char *arg)
 	return -EINVAL;
 }
 
+int record_take_event_budget(void *dst, const char *arg)
+{
+	struct record_opts *o = dst;
+
+	if (!strcmp(arg, "none")) {
+		o->event_budget = EVENT_BUDGET_NONE;
+		return 0;
+	}
+	if (!parse_size(arg, &o->event_budget))
+		return 0;
+	pr_err("invalid size '%s'; --event-budget takes none or a number with a unit, e.g. 50M (B, K, M, G)", arg);
+	return -EINVAL;
+}
+
 int record_take_max_files(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;

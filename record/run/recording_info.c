@@ -56,6 +56,26 @@ static void host(struct rec_writer *w)
 	rec_writer_info(w, "arch", un.machine);
 }
 
+/* What only recordings of more than one plain event have. */
+static void several(struct rec_writer *w, const struct record_opts *o, const struct events *ev)
+{
+	static const char *const names[] = {
+		[PAYLOADS_NONE] = "none", [PAYLOADS_NUMBERS] = "numbers", [PAYLOADS_ALL] = "all",
+	};
+	struct strbuf text = STRBUF_INIT;
+
+	rec_writer_info(w, "fields", names[o->payloads]);
+	if (events_split(ev))
+		number(w, "extra_ring_bytes", ev->extra_bytes);
+	if (events_budget(ev) != EVENT_BUDGET_NONE)
+		number(w, "event_budget", events_budget(ev));
+	for (size_t i = 0; i < ev->nleft; i++)
+		strbuf_addf(&text, "%s%s", i ? "\n" : "", ev->left[i].why);
+	if (ev->nleft)
+		rec_writer_info(w, "left_out", text.s);
+	strbuf_fini(&text);
+}
+
 void recording_info_write(struct rec_writer *w, const struct record_opts *o, const struct events *ev)
 {
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -64,12 +84,12 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 
 	rec_writer_info(w, "version", NSPROF_VERSION);
 	rec_writer_info(w, "cmdline", o->cmdline);
-	rec_writer_info(w, "event", ev->sel.name);
-	rec_writer_info(w, "event_modifier", evsel_modifier(&ev->sel));
-	if (ev->period)
-		number(w, "period", ev->period);
+	rec_writer_info(w, "event", events_first(ev)->name);
+	rec_writer_info(w, "event_modifier", evsel_modifier(events_first(ev)));
+	if (ev->v[0].period)
+		number(w, "period", ev->v[0].period);
 	else
-		number(w, "frequency", ev->freq);
+		number(w, "frequency", ev->v[0].freq);
 	if (ev->lowest)
 		recording_info_clamped(w, ev->lowest);
 	rec_writer_info(w, "call_graph", callgraph_names[o->callgraph]);
@@ -91,6 +111,8 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 	number(w, "ring_bytes", ev->data_bytes);
 	number(w, "ring_ms", events_ring_ms(ev));
 	number(w, "sideband_ring_bytes", ev->nsides ? ev->side_bytes : 0);
+	if (events_listed(ev))
+		several(w, o, ev);
 	number(w, "user", geteuid());
 }
 

@@ -36,8 +36,10 @@
 #include "run/child.h"
 #include "run/confine.h"
 #include "run/control.h"
+#include "run/event_summary.h"
 #include "run/loop.h"
 #include "run/output.h"
+#include "run/recording_events.h"
 #include "run/recording_info.h"
 #include "run/spool.h"
 #include "run/stopper.h"
@@ -114,18 +116,13 @@ static int check(struct session *s)
 
 	if (err)
 		return err;
-	if (s->events.n > 1) {
-		pr_err("one event at a time: both %s and %s are given", s->events.v[0].name, s->events.v[1].name);
-		return -EINVAL;
-	}
 	err = filter_try(&s->events);
 	if (!err)
 		err = pidns_check_proc();
 	if (err)
 		return err;
 	evlist_narrow(&s->events, o->all_user, o->all_kernel);
-	for (size_t i = 0; i < s->events.n && !err; i++)
-		err = events_check_freq(o, &s->events.v[i]);
+	err = events_check_freq(o, s->events.v, s->events.n);
 	if (!err)
 		err = control_open(&s->control, o->control);
 	if (!err)
@@ -188,10 +185,10 @@ static int prepare(struct session *s)
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
-	err = events_open(&s->ev, o, &s->target, &s->events.v[0], workload);
+	err = events_open(&s->ev, o, &s->target, s->events.v, s->events.n, workload);
 	if (err)
 		return err;
-	drain_init(&s->drain, s->ev.data, s->target.ncpus, s->ev.side, s->target.nall);
+	drain_init(&s->drain, s->ev.data, 2 * s->target.ncpus, s->ev.side, s->target.nall);
 	s->loop = (struct loop){
 		.ev = &s->ev,
 		.drain = &s->drain,
@@ -323,7 +320,12 @@ static void *start_writer(void *arg)
 
 	if (ws->confine)
 		confine_rights(ws->confine);
-	s->w = s->o->overwrite ? rec_writer_new_memory(false, &ws->err) : rec_writer_new(s->out.fd, &ws->err);
+	if (s->o->overwrite)
+		s->w = rec_writer_new_memory(events_listed(&s->ev), &ws->err);
+	else if (events_listed(&s->ev))
+		s->w = rec_writer_new_events(s->out.fd, &ws->err);
+	else
+		s->w = rec_writer_new(s->out.fd, &ws->err);
 	return NULL;
 }
 
@@ -359,11 +361,19 @@ static int confined_writer(struct session *s, struct confine *confine)
 	return ws.err;
 }
 
+static bool any_kernel(const struct events *ev)
+{
+	for (size_t i = 0; i < ev->n; i++)
+		if (!ev->v[i].sel.exclude_kernel)
+			return true;
+	return false;
+}
+
 static int make_writer(struct session *s)
 {
 	struct confine confine = {
 		.late_events = !target_is_tasks(&s->target),
-		.kernel = !s->ev.sel.exclude_kernel,
+		.kernel = any_kernel(&s->ev),
 		.rotates = spool_switches(s->o),
 		.output = s->out.name,
 		.child = s->child.pid,
@@ -376,6 +386,17 @@ static int make_writer(struct session *s)
 		pr_warn("--no-sandbox: the recorder keeps all of its rights");
 	start_writer(&ws);
 	return s->w ? take_place(s) : ws.err;
+}
+
+static void begin_ledger(struct session *s)
+{
+	bool *clock = xcalloc(s->ev.n, sizeof(*clock));
+
+	for (size_t i = 0; i < s->ev.n; i++)
+		clock[i] = evsel_is_clock(&s->ev.v[i].sel) && !s->ev.v[i].member;
+	ledger_begin(&s->ledger, s->w, clock[0], target_is_tasks(&s->target));
+	ledger_events(&s->ledger, clock, (uint32_t)s->ev.n);
+	free(clock);
 }
 
 /* The output file and everything that writes to it. */
@@ -402,7 +423,7 @@ static int open_writer(struct session *s)
 		pr_warn("this is not the host's pid namespace: processes outside of it are [outside], without names and "
 			"stacks; share the host's (hostPID: true, docker run --pid host), or run on the host");
 	recording_info_write(s->w, s->o, &s->ev);
-	ledger_begin(&s->ledger, s->w, evsel_is_clock(&s->ev.sel), target_is_tasks(&s->target));
+	begin_ledger(s);
 	s->pt = proctab_new(s->w);
 	if (!pidns_is_first())
 		proctab_nested(s->pt);
@@ -421,7 +442,12 @@ static int open_writer(struct session *s)
 		container_lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
 	}
 	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
-	s->sink->period = s->ev.period;
+	s->sink->layout.period = s->ev.v[0].period;
+	s->sink->clock = (uint32_t)events_clock(&s->ev);
+	if (events_have_ids(&s->ev) || events_listed(&s->ev))
+		s->sink->events = sampled_events_new(&s->ev);
+	s->sink->pressure.spares = events_split(&s->ev);
+	sink_written(s->sink, recording_events_write(s->w, &s->ev, clock_mono_ns()));
 	s->sink->shared_side = s->ev.shared_side;
 	if (s->ev.by_cgroup_id)
 		s->sink->cgroups.filter = &s->target.cgroups;
@@ -444,14 +470,20 @@ static void sampling_began(void *ctx)
 		cgroup_coverage_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
 }
 
+/* The event whose samples stand for CPU time, if any does. */
+static const struct evsel *clock_of(const struct session *s)
+{
+	return &s->ev.v[events_clock(&s->ev)].sel;
+}
+
 /* Sums over the samples of the chosen cgroups. */
 static struct cgroup_coverage_samples chosen_samples(const struct session *s)
 {
 	const struct ev_ledger *l = &s->ledger.l;
 
 	return (struct cgroup_coverage_samples){
-		.samples = s->sink->chosen, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
-		.all = evsel_is_clock(&s->ev.sel) && !*evsel_modifier(&s->ev.sel) && !s->o->cpus &&
+		.samples = s->sink->chosen ? s->sink->chosen : s->sink->chosen_all, .period_ns = s->sink->chosen_ns, .ncpus = s->target.ncpus,
+		.all = evsel_is_clock(clock_of(s)) && !*evsel_modifier(clock_of(s)) && s->sink->chosen && !s->o->cpus &&
 		       !l->lost_kernel && !l->throttled && !l->cpus_away,
 	};
 }
@@ -468,12 +500,14 @@ static int tell_ran(const struct session *s, uint64_t stopped)
 	return cgroup_coverage_tell(&s->ran, &rs);
 }
 
-/* The event's period as opened; ns for clocks. 0: it changes. */
+/* The first event's period as opened; ns for clocks. 0: it changes. */
 static uint64_t period_of(const struct session *s)
 {
-	if (s->ev.period)
-		return s->ev.period;
-	return evsel_is_clock(&s->ev.sel) && s->ev.freq ? 1000000000 / s->ev.freq : 0;
+	const struct rec_event *e = &s->ev.v[0];
+
+	if (e->period)
+		return e->period;
+	return evsel_is_clock(&e->sel) && e->freq ? 1000000000 / e->freq : 0;
 }
 
 /*
@@ -512,6 +546,7 @@ static void whose(void *ctx, const struct opener_miss *m, struct strbuf *out)
  */
 static int finish(struct session *s, struct loop *l)
 {
+	const struct evsel *first = events_first(&s->ev);
 	uint64_t stopped = clock_mono_ns();
 	struct summary sum = {
 		.piped = !strcmp(s->out.name, "-"),
@@ -519,20 +554,21 @@ static int finish(struct session *s, struct loop *l)
 		.elapsed_ns = l->enabled_at ? stopped - l->enabled_at : 0,
 		.ncpus = s->target.ncpus,
 		.ring_bytes = s->ev.data_bytes,
-		.clock = evsel_is_clock(&s->ev.sel),
-		.work = evsel_counts_work(&s->ev.sel),
-		.covers = !evsel_is_clock(&s->ev.sel) || !*evsel_modifier(&s->ev.sel),
+		.clock = evsel_is_clock(first),
+		.work = evsel_counts_work(first),
+		.covers = !evsel_is_clock(first) || !*evsel_modifier(first),
 		.picked = s->ev.by_cgroup_id,
 		.tasks = target_is_tasks(&s->target),
 		.events = open_at_end(s),
 		.ended = s->sink->ended,
 		.still = &l->still,
 		.terminal = isatty(STDERR_FILENO),
-		.event = s->ev.sel.name,
-		.modifier = evsel_modifier(&s->ev.sel),
+		.nevents = s->ev.n,
+		.event = first->name,
+		.modifier = evsel_modifier(first),
 		.period = period_of(s),
 		.lowest = s->ev.lowest,
-		.freq = s->ev.freq,
+		.freq = s->ev.v[0].freq,
 		.used_known = cgroup_coverage_knows(&s->ran),
 		.used_us = cgroup_coverage_used_us(&s->ran),
 	};
@@ -555,6 +591,8 @@ static int finish(struct session *s, struct loop *l)
 	sum.idle = cgroup_coverage_idle(&s->ran, &rs);
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
+	if (!err)
+		event_summary_print(&s->ev, s->sink->events, &s->ledger, &s->spool.total, l->enabled_at);
 	budget_summary_print(s->pt, s->facts);
 	unanswered_tell(whose, s);
 	return err < 0 ? err : tell_ran(s, stopped);
@@ -622,6 +660,8 @@ static void session_fini(struct session *s)
 	child_stop(&s->child);
 	if (s->w)
 		spool_fini(&s->spool);
+	if (s->sink)
+		sampled_events_free(s->sink->events);
 	sink_free(s->sink);
 	if (s->pt)
 		proctab_free(s->pt);

@@ -89,7 +89,7 @@ static void end_closing(struct spool *sp)
 /* Adds only the sums. A dump of the flight recorder is reported alone, because dumps overlap. */
 static void add_total(struct spool *sp, const struct ledger_part *part, uint64_t bytes)
 {
-	struct ledger_part sums = { .l = part->l, .start = part->start };
+	struct ledger_part sums = { .l = part->l, .start = part->start, .counts = part->counts, .ncounts = part->ncounts };
 
 	if (sp->o->overwrite)
 		return;

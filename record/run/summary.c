@@ -97,7 +97,10 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 	const bool stood = tell_standstill(l, s);
 	uint64_t all = ledger_sums_taken(l);
 
-	if (l->lost_kernel && !stood)
+	if (l->lost_kernel && !stood && s->nevents > 1)
+		pr_warn("%llu of %llu samples %s lost because the rings were full, of the events that say so below: use a --filter, a "
+			"smaller --call-graph dwarf,SIZE, or a larger -m", ull(l->lost_kernel), ull(all), plural_of(l->lost_kernel, "was", "were"));
+	else if (l->lost_kernel && !stood)
 		pr_warn("%llu of %llu samples %s lost because the rings were full: use -m larger "
 			"than %lluK, a lower -F (larger -c), or a smaller --call-graph dwarf,SIZE",
 			ull(l->lost_kernel), ull(all), plural_of(l->lost_kernel, "was", "were"), ull(s->ring_bytes / 1024));
@@ -168,6 +171,8 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 		return;
 	if (!s->elapsed_ns)
 		pr_warn("no samples: -D or --control kept sampling off until the end");
+	else if (s->nevents > 1)
+		pr_warn("no samples: none of the %zu events happened in the target while it was recorded", s->nevents);
 	else if (s->clock && s->used_known)
 		tell_unseen(s->used_us * 1000, o, s);
 	else if (l->own)

@@ -88,7 +88,8 @@ unsigned int drain_fill(const struct drain *d, uint64_t least)
 	for (size_t i = 0; i < d->n; i++) {
 		struct ring *r = d->rings[i];
 
-		if (r->sideband || r->size < least)
+		/* What nothing bounds is thinned instead. */
+		if (r->sideband || r->extra || r->size < least)
 			continue;
 		ring_refresh(r);
 		max = MAX(max, (unsigned int)((r->head - r->tail) * 100 / r->size));

@@ -52,7 +52,7 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s);
 
 /*
  * How full the fullest data ring is now, percent. Ignores rings below @least bytes, where a single
- * sample would look like trouble.
+ * sample would look like trouble, and those of unbounded events beside others.
  */
 unsigned int drain_fill(const struct drain *d, uint64_t least);
 

@@ -24,7 +24,17 @@ void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool task
 {
 	second_counts_init(&lg->tally, w);
 	lg->standing_max = tasks ? TICK_MAX_NS : UINT64_MAX;
-	lg->period_min = clock ? CLOCK_PERIOD_MIN : 0;
+	lg->first.period_min = clock ? CLOCK_PERIOD_MIN : 0;
+}
+
+void ledger_events(struct ledger *lg, const bool *clock, uint32_t n)
+{
+	if (n < 2)
+		return;
+	second_counts_events(&lg->tally, n - 1);
+	lg->more = xcalloc(n - 1, sizeof(*lg->more));
+	for (uint32_t i = 0; i < n; i++)
+		ledger_event(lg, i)->period_min = clock[i] ? CLOCK_PERIOD_MIN : 0;
 }
 
 void ledger_fini(struct ledger *lg)
@@ -32,14 +42,16 @@ void ledger_fini(struct ledger *lg)
 	second_counts_fini(&lg->tally);
 	u64map_fini(&lg->standing);
 	u64map_fini(&lg->standing_cpu);
+	u64map_fini(&lg->standing_event);
+	free(lg->more);
 	free(lg->counted);
 }
 
 void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in)
 {
 	struct ev_tally *row = second_counts_at(&lg->tally, in->cpu, in->time);
-	struct ev_counts *sum = &second_counts_cpu(&lg->tally, in->cpu)->sum;
-	uint64_t period = MAX(in->period, lg->period_min);
+	struct ev_counts *sum = &second_counts_event(&lg->tally, second_counts_cpu(&lg->tally, in->cpu), in->event)->sum;
+	uint64_t period = ledger_period(lg, in);
 
 	switch (what) {
 	case LEDGER_KEPT:
@@ -73,11 +85,13 @@ static uint64_t untold(uint64_t *ahead, uint64_t n)
 	return n - known;
 }
 
-void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
+void ledger_lost(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n)
 {
-	n = untold(&second_counts_cpu(&lg->tally, cpu)->lost_ahead, n);
+	struct second_counts_cpu *c = second_counts_cpu(&lg->tally, cpu);
+
+	n = untold(&c->lost_ahead, n);
+	second_counts_event(&lg->tally, c, event)->sum.lost += n;
 	second_counts_at(&lg->tally, cpu, time)->lost += n;
-	second_counts_cpu(&lg->tally, cpu)->sum.lost += n;
 	lg->lost_told += n;
 }
 
@@ -86,10 +100,10 @@ uint64_t ledger_missed(const struct ledger *lg)
 	return lg->lost_told + lg->l.dropped + lg->l.cut;
 }
 
-void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n)
+void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n)
 {
 	second_counts_at(&lg->tally, cpu, time)->lost += n;
-	second_counts_cpu(&lg->tally, cpu)->lost_pmu += n;
+	second_counts_event(&lg->tally, second_counts_cpu(&lg->tally, cpu), event)->lost_pmu += n;
 	lg->lost_pmu += n;
 }
 
@@ -101,35 +115,44 @@ void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n
 	lg->side_told += n;
 }
 
-static void stood(struct ledger *lg, uint32_t cpu, uint64_t since, uint64_t until)
+static void stood(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t since, uint64_t until)
 {
 	uint64_t ns = until > since ? MIN(until - since, lg->standing_max) : 0;
 
 	second_counts_at(&lg->tally, cpu, until)->throttled_ns += ns;
+	ledger_event(lg, event)->throttled_ns += ns;
 	lg->l.throttled_ns += ns;
 }
 
-void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on)
+static void forget_standing(struct ledger *lg)
+{
+	u64map_clear(&lg->standing);
+	u64map_clear(&lg->standing_cpu);
+	u64map_clear(&lg->standing_event);
+}
+
+void ledger_throttle(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t id, bool on)
 {
 	uint64_t *since;
 
 	if (on) {
 		second_counts_at(&lg->tally, cpu, time)->throttled++;
+		ledger_event(lg, event)->throttled++;
 		lg->l.throttled++;
-		if (lg->standing.n >= STANDING_MAX) {
-			u64map_clear(&lg->standing);
-			u64map_clear(&lg->standing_cpu);
-		}
+		if (lg->standing.n >= STANDING_MAX)
+			forget_standing(lg);
 		*u64map_put(&lg->standing, id, NULL) = time;
 		*u64map_put(&lg->standing_cpu, id, NULL) = cpu;
+		*u64map_put(&lg->standing_event, id, NULL) = event;
 		return;
 	}
 	since = u64map_get(&lg->standing, id);
 	if (!since)		/* the record of its beginning was lost */
 		return;
-	stood(lg, cpu, *since, time);
+	stood(lg, cpu, event, *since, time);
 	u64map_del(&lg->standing, id);
 	u64map_del(&lg->standing_cpu, id);
+	u64map_del(&lg->standing_event, id);
 }
 
 /* Events that were throttled when they were stopped: no record reports the end of that. */
@@ -139,9 +162,8 @@ static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
 	size_t it = 0;
 
 	while (u64map_next(&lg->standing, &it, &id, &since))
-		stood(lg, (uint32_t)*u64map_get(&lg->standing_cpu, id), since, stopped);
-	u64map_clear(&lg->standing);
-	u64map_clear(&lg->standing_cpu);
+		stood(lg, (uint32_t)*u64map_get(&lg->standing_cpu, id), (uint32_t)*u64map_get(&lg->standing_event, id), since, stopped);
+	forget_standing(lg);
 }
 
 /*
@@ -149,18 +171,37 @@ static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
  * Otherwise the rate at which samples were taken while events ran (@ran_ns in all) stands for the
  * rest.
  */
-static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
+static uint64_t estimate_throttled(const struct ledger_event *of, const struct ev_counts *sum, uint64_t ran_ns)
 {
-	uint64_t seen = ledger_sums_taken(&lg->l) - lg->l.lost_kernel;
-	double ns = (double)lg->l.throttled_ns;
+	double ns = (double)of->throttled_ns;
 
-	if (!seen || !lg->l.throttled)
+	if (!sum->samples || !of->throttled)
 		return 0;
-	if (lg->period_min)
-		return (uint64_t)(ns * (double)seen / (double)lg->l.periods + 0.5);
-	if (ran_ns <= lg->l.throttled_ns)
+	if (of->period_min)
+		return (uint64_t)(ns * (double)sum->samples / (double)sum->periods + 0.5);
+	if (ran_ns <= of->throttled_ns)
 		return 0;
-	return (uint64_t)(ns * (double)ledger_sums_taken(&lg->l) / ((double)ran_ns - ns) + 0.5);
+	return (uint64_t)(ns * (double)(sum->samples + sum->lost) / ((double)ran_ns - ns) + 0.5);
+}
+
+static uint64_t estimate_all_throttled(struct ledger *lg, uint64_t ran_ns)
+{
+	uint64_t estimate = 0;
+
+	for (uint32_t e = 0; e <= lg->tally.nmore; e++) {
+		struct ledger_event *of = ledger_event(lg, e);
+		struct ev_counts sum = { 0 };
+
+		for (size_t i = 0; i < lg->tally.ncpu; i++) {
+			const struct ev_counts *c = &second_counts_event(&lg->tally, &lg->tally.cpu[i], e)->sum;
+
+			sum.samples += c->samples;
+			sum.periods += c->periods;
+			sum.lost += c->lost;
+		}
+		estimate += estimate_throttled(of, &sum, ran_ns);
+	}
+	return estimate;
 }
 
 /*
@@ -171,36 +212,47 @@ static uint64_t estimate_throttled(const struct ledger *lg, uint64_t ran_ns)
  * losses not reported yet when a file or a segment ends: the next record reports them, and the next
  * ledger must not count them again.
  */
-static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, bool has_lost,
+static void settle_cpu(struct ledger *lg, uint32_t cpu, const struct events_count *k, size_t stride, bool has_lost,
 		       uint64_t stopped)
 {
 	struct second_counts_cpu *c = second_counts_cpu(&lg->tally, cpu);
-	uint64_t lost = c->sum.lost, side = c->side_told;
+	uint64_t told = 0, known = 0, lost, side = c->side_told;
 
-	if (has_lost) {
-		lost = MAX(k->lost, lost);
-		side = MAX(k->side_lost, side);
+	for (uint32_t e = 0; e <= lg->tally.nmore; e++) {
+		told += second_counts_event(&lg->tally, c, e)->sum.lost;
+		known += k[e * stride].lost;
 	}
-	if (lost > c->sum.lost)
-		second_counts_at(&lg->tally, cpu, stopped)->lost += lost - c->sum.lost;
+	lost = has_lost ? MAX(known, told) : told;
+	if (has_lost)
+		side = MAX(k->side_lost, side);
+	if (lost > told)
+		second_counts_at(&lg->tally, cpu, stopped)->lost += lost - told;
 	if (side > c->side_told)
 		second_counts_at(&lg->tally, cpu, stopped)->side_lost += side - c->side_told;
-	c->lost_ahead += lost - c->sum.lost;
+	c->lost_ahead += lost - told;
 	c->side_ahead += side - c->side_told;
-	c->sum.lost = lost + c->lost_pmu;
-	c->sum.events = k->events;
-	c->sum.count = k->count;
-	c->sum.enabled = k->enabled;
-	c->sum.running = k->running;
-	lg->l.lost_kernel += c->sum.lost;
+	for (uint32_t e = 0; e <= lg->tally.nmore; e++) {
+		struct second_counts_event *ec = second_counts_event(&lg->tally, c, e);
+		const struct events_count *ke = &k[e * stride];
+
+		/* What records tell of more than the events know is of none in particular. */
+		if (has_lost)
+			ec->sum.lost = ke->lost + (e ? 0 : lost - known);
+		ec->sum.lost += ec->lost_pmu;
+		ec->sum.events = ke->events;
+		ec->sum.count = ke->count;
+		ec->sum.enabled = ke->enabled;
+		ec->sum.running = ke->running;
+		lg->l.lost_kernel += ec->sum.lost;
+		lg->l.count += ke->count;
+	}
 	lg->l.lost_sideband += side;
-	lg->l.count += k->count;
 }
 
 /* Fills @k with what the kernel counted since the last cut. False as events_counts(). */
 static bool count_since(struct ledger *lg, const struct events *ev, struct events_count *k)
 {
-	const size_t n = ev->target->nall;
+	const size_t n = ev->target->nall * ev->n;
 	struct events_count *now = xcalloc(n + 1, sizeof(*now));
 	bool all = events_counts(ev, now);
 
@@ -223,18 +275,21 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 		   uint64_t elapsed_ns)
 {
 	const struct target *t = ev->target;
-	struct events_count *k = xcalloc(t->nall + 1, sizeof(*k));
+	struct events_count *k = xcalloc(t->nall * ev->n + 1, sizeof(*k));
 
 	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
 	lg->l.have_count = count_since(lg, ev, k);
-	lg->l.exact = lg->l.have_count && evsel_counts_each(&ev->sel) &&
-		      ev->period == 1;
+	lg->l.exact = lg->l.have_count && ev->n == 1 && evsel_counts_each(events_first(ev)) &&
+		      ev->v[0].now == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
 	/* CPUs that are not sampled can only have losses. */
 	for (uint32_t i = 0; i < t->nall; i++)
 		if (i < t->ncpus || k[i].side_lost)
-			settle_cpu(lg, t->cpus[i], &k[i], lg->l.have_format_lost, stopped);
-	lg->l.throttled_samples = estimate_throttled(lg, elapsed_ns * t->ncpus);
+			settle_cpu(lg, t->cpus[i], &k[i], t->nall, lg->l.have_format_lost, stopped);
+	lg->l.throttled_samples = estimate_all_throttled(lg, elapsed_ns * t->ncpus);
+	/* The sums over several events have no unit. Each event has its own, in COUNTS. */
+	if (ev->n > 1)
+		lg->l.count = lg->l.periods = 0;
 	free(k);
 }
 
@@ -262,14 +317,24 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	part->l.exact &= last && !lg->cut;
 	lg->cut = true;
 	take_run_counts(lg, &part->l);
-	part->counts = xcalloc(t->ncpu + 1, sizeof(*part->counts));
-	for (size_t i = 0; i < t->ncpu; i++) {
-		if (t->cpu[i].sum.events)
-			part->counts[part->ncounts++] = t->cpu[i].sum;
+	part->counts = xcalloc(t->ncpu * (t->nmore + 1) + 1, sizeof(*part->counts));
+	for (uint32_t e = 0; e <= t->nmore; e++) {
+		for (size_t i = 0; i < t->ncpu; i++) {
+			const struct ev_counts *sum = &second_counts_event(t, &t->cpu[i], e)->sum;
+
+			if (sum->events)
+				part->counts[part->ncounts++] = *sum;
+		}
 	}
 	part->rows = second_counts_take(t, &part->nrows);
 	lg->l = (struct ev_ledger){ 0 };
 	lg->lost_told = lg->lost_pmu = lg->side_told = 0;
+	for (uint32_t e = 0; e <= t->nmore; e++) {
+		struct ledger_event *of = ledger_event(lg, e);
+
+		of->throttled_before += of->throttled;
+		of->throttled = of->throttled_ns = 0;
+	}
 }
 
 int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped)
@@ -280,8 +345,8 @@ int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped
 	stood_to_the_end(lg, stopped);
 	err = second_counts_flush(&lg->tally);
 	for (size_t i = 0; i < lg->tally.ncpu; i++)
-		ncpus += lg->tally.cpu[i].sum.samples > 0;
-	lg->l.throttled_samples = estimate_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);
+		ncpus += lg->tally.cpu[i].first.sum.samples > 0;
+	lg->l.throttled_samples = estimate_all_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);
 	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
 	lg->l.lost_sideband = lg->side_told;
 	return err ? err : rec_writer_ledger(w, &lg->l);
@@ -341,7 +406,7 @@ static void add_counts(struct ledger_part *sum, const struct ev_counts *c)
 {
 	struct ev_counts *to = sum->counts, *end = to + sum->ncounts;
 
-	while (to < end && to->cpu != c->cpu)
+	while (to < end && (to->cpu != c->cpu || to->event != c->event))
 		to++;
 	if (to == end) {
 		sum->counts = xrealloc(sum->counts, (sum->ncounts + 1) * sizeof(*c));

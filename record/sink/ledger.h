@@ -24,12 +24,21 @@ enum ledger_what {
 	LEDGER_OWN,
 };
 
+/* What is counted for each event by itself, beside struct ev_counts. */
+struct ledger_event {
+	uint64_t period_min;	/* shorter periods are really this long; see ledger_begin() */
+	uint64_t throttled, throttled_ns;	/* as in struct ev_ledger; since the last cut */
+	uint64_t throttled_before;		/* times, before the last cut */
+};
+
 struct ledger {
 	struct ev_ledger l;	/* kept, cut, dropped, own at any time, the rest once settled */
 	struct second_counts tally;
 	struct u64map standing;	/* id of a throttled event -> begin, ns of CLOCK_MONOTONIC */
 	struct u64map standing_cpu;	/* the same ids -> CPU */
-	uint64_t period_min;	/* shorter periods are really this long; see ledger_begin() */
+	struct u64map standing_event;	/* the same ids -> event */
+	struct ledger_event first;	/* event 0 */
+	struct ledger_event *more;	/* owned; tally.nmore further ones */
 	uint64_t standing_max;	/* ns that an event can stand still at most, as far as known */
 	uint64_t lost_told;	/* samples, from PERF_RECORD_LOST in the data rings */
 	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES: never reached a ring */
@@ -39,7 +48,7 @@ struct ledger {
 	 * As of the last cut, because the kernel's counts, and ours of pool and pressure, are those
 	 * of the whole run.
 	 */
-	struct events_count *counted;	/* owned; one for each CPU of the target; NULL = all 0 */
+	struct events_count *counted;	/* owned; as events_counts() gives them; NULL = all 0 */
 	struct ev_ledger before;
 	bool cut;
 };
@@ -60,27 +69,44 @@ struct ledger_part {
  * which leave their CPU. A zeroed ledger counts samples and losses as well, but writes no tally.
  */
 void ledger_begin(struct ledger *lg, struct rec_writer *w, bool clock, bool tasks);
+/* There are @n events, of which @clock[i] count ns. After ledger_begin(), before anything is counted. */
+void ledger_events(struct ledger *lg, const bool *clock, uint32_t n);
 void ledger_fini(struct ledger *lg);
+
+/* What is counted for @event by itself. */
+static inline struct ledger_event *ledger_event(struct ledger *lg, uint32_t event)
+{
+	return event && event <= lg->tally.nmore ? &lg->more[event - 1] : &lg->first;
+}
+/* The period that @in really has, in the unit of its event's count. */
+static inline uint64_t ledger_period(struct ledger *lg, const struct sample_in *in)
+{
+	const uint64_t min = ledger_event(lg, in->event)->period_min;
+
+	return in->period > min ? in->period : min;
+}
 
 /*
  * Samples lost, dropped or cut so far, as far as known: the kernel may report the last losses only
  * at the end.
  */
 uint64_t ledger_missed(const struct ledger *lg);
-/* Counts @in, by its cpu, time and period. */
+/* Counts @in, by its cpu, time, event and period. */
 void ledger_sample(struct ledger *lg, enum ledger_what what, const struct sample_in *in);
 
 /*
  * The kernel's records about what is missing, with the CPU and time (ns) that they carry: @n
  * samples that found no room in a data ring; samples that never came as far
- * (PERF_RECORD_LOST_SAMPLES); records that found no room in a side-band ring.
+ * (PERF_RECORD_LOST_SAMPLES); records that found no room in a side-band ring. @event: the one that
+ * wrote the record. Samples that found no room may be of any event that shares its ring. Only
+ * PERF_FORMAT_LOST tells (ledger_cut()); without it, they count for this one.
  */
-void ledger_lost(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
-void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
+void ledger_lost(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n);
+void ledger_lost_pmu(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n);
 void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n);
 
-/* The event with stream id @id stands still from @time on (@on), or goes on. */
-void ledger_throttle(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t id, bool on);
+/* The descriptor of @event with stream id @id stands still from @time on (@on), or goes on. */
+void ledger_throttle(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t time, uint64_t id, bool on);
 
 /*
  * Moves what was counted since the last cut, up to @stopped (ns), to *@part, and starts again.

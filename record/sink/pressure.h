@@ -1,8 +1,8 @@
 /*
  * What the recorder gives up, and when, if it cannot keep up. First the pool of blocks absorbs.
  * Then compression gets faster, and stops. Then stack copies are cut, and then whole samples are
- * dropped, of all threads alike. Side-band is never dropped. Each change is an event in the
- * recording.
+ * dropped, of all threads alike. Samples of unbounded events beside others are spare: they go first.
+ * Side-band is never dropped. Each change is an event in the recording.
  *
  * Two values are read after each drain: how much of the writer's pool is in use, and how full the
  * fullest ring became again during the drain. The latter is below a few percent while draining is
@@ -33,6 +33,7 @@ struct pressure {
 	uint64_t n[PRESSURE_LEVELS];	/* times each level was entered */
 	uint64_t ns[PRESSURE_LEVELS];	/* time at each, up to the last pressure_update() */
 	uint64_t updated;		/* ns of that; 0 = never */
+	bool spares;			/* some samples are spare, others are not */
 };
 
 /*
@@ -41,10 +42,12 @@ struct pressure {
  */
 bool pressure_update(struct pressure *p, uint64_t now, unsigned int pool, unsigned int rings);
 
-/* The largest part of a stack copy to use now, bytes. */
-static inline size_t pressure_copy_max(const struct pressure *p)
+/* The largest part of a stack copy to use now, bytes. Samples that are not @spare have another level. */
+static inline size_t pressure_copy_max(const struct pressure *p, bool spare)
 {
-	return p->level >= PRESSURE_CUT ? PRESSURE_COPY_BYTES : SIZE_MAX;
+	const enum pressure_level from = p->spares && !spare ? PRESSURE_DROP : PRESSURE_CUT;
+
+	return p->level >= from ? PRESSURE_COPY_BYTES : SIZE_MAX;
 }
 
 static inline bool pressure_drops(const struct pressure *p)
@@ -52,10 +55,15 @@ static inline bool pressure_drops(const struct pressure *p)
 	return p->level >= PRESSURE_DROP;
 }
 
-/* Does sample number @turn of its thread stay while pressure_drops()? */
-static inline bool pressure_keeps(const struct pressure *p, uint32_t turn)
+/*
+ * Does sample number @turn of its thread stay while pressure_drops()? Where some are spare, nearly
+ * all of these go at once, and others only if that was not enough for a second.
+ */
+static inline bool pressure_keeps(const struct pressure *p, uint32_t turn, bool spare)
 {
-	return !(turn & ((1u << p->turns) - 1));
+	const uint32_t turns = !p->spares ? p->turns : spare ? PRESSURE_TURNS_MAX : p->turns - 1;
+
+	return !(turn & ((1u << turns) - 1));
 }
 
 #endif

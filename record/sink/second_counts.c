@@ -26,8 +26,23 @@ void second_counts_init(struct second_counts *t, struct rec_writer *w)
 
 void second_counts_fini(struct second_counts *t)
 {
+	for (size_t i = 0; i < t->ncpu; i++)
+		free(t->cpu[i].more);
 	free(t->cpu);
 	free(t->row);
+}
+
+void second_counts_events(struct second_counts *t, uint32_t nmore)
+{
+	t->nmore = nmore;
+}
+
+/* Counts that are all 0. */
+static void clear(const struct second_counts *t, struct second_counts_cpu *c, uint32_t cpu)
+{
+	c->first = (struct second_counts_event){ .sum.cpu = cpu };
+	for (uint32_t i = 0; i < t->nmore; i++)
+		c->more[i] = (struct second_counts_event){ .sum.cpu = cpu, .sum.event = i + 1 };
 }
 
 struct second_counts_cpu *second_counts_cpu(struct second_counts *t, uint32_t cpu)
@@ -37,7 +52,9 @@ struct second_counts_cpu *second_counts_cpu(struct second_counts *t, uint32_t cp
 	while (t->ncpu <= cpu) {
 		XGROW(t->cpu, t->ncpu, t->cap_cpu);
 		memset(&t->cpu[t->ncpu], 0, sizeof(*t->cpu));
-		t->cpu[t->ncpu].sum.cpu = (uint32_t)t->ncpu;
+		if (t->nmore)
+			t->cpu[t->ncpu].more = xcalloc(t->nmore, sizeof(*t->cpu->more));
+		clear(t, &t->cpu[t->ncpu], (uint32_t)t->ncpu);
 		t->ncpu++;
 	}
 	return &t->cpu[cpu];
@@ -92,7 +109,7 @@ struct ev_tally *second_counts_at(struct second_counts *t, uint32_t cpu, uint64_
 	if (c->begin && second == c->now.second)	/* before the start */
 		return &c->now;
 	end_row(t, c);
-	c->now = (struct ev_tally){ .second = second, .cpu = c->sum.cpu };
+	c->now = (struct ev_tally){ .second = second, .cpu = c->first.sum.cpu };
 	c->begin = MAX(t->start + second * NS_PER_SEC, 1);
 	return &c->now;
 }
@@ -116,9 +133,8 @@ struct ev_tally *second_counts_take(struct second_counts *t, size_t *n)
 		struct second_counts_cpu *c = &t->cpu[i];
 
 		end_row(t, c);
-		*c = (struct second_counts_cpu){
-			.sum.cpu = c->sum.cpu, .lost_ahead = c->lost_ahead, .side_ahead = c->side_ahead,
-		};
+		*c = (struct second_counts_cpu){ .more = c->more, .lost_ahead = c->lost_ahead, .side_ahead = c->side_ahead };
+		clear(t, c, (uint32_t)i);
 	}
 	if (t->nrow)
 		qsort(t->row, t->nrow, sizeof(*t->row), compare_rows);

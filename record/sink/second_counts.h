@@ -14,11 +14,17 @@
 
 #define SECOND_COUNTS_CPU_MAX 65536u	/* limit of CPU numbers; others count for CPU 0 */
 
+/* What is counted for one event on one CPU, since second_counts_take(). */
+struct second_counts_event {
+	struct ev_counts sum;	/* lost: by records until settled */
+	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES */
+};
+
 struct second_counts_cpu {
 	struct ev_tally now;	/* the running row; cpu is its own number */
 	uint64_t begin;		/* ns of CLOCK_MONOTONIC at which its second began; 0 = no row yet */
-	struct ev_counts sum;	/* since second_counts_take(); lost: by records until settled */
-	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES */
+	struct second_counts_event first;	/* of event 0 */
+	struct second_counts_event *more;	/* owned; of the events from 1 on */
 	uint64_t side_told;	/* side-band records, from PERF_RECORD_LOST */
 	uint64_t lost_ahead, side_ahead;	/* settled before PERF_RECORD_LOST; outlive second_counts_take() */
 };
@@ -28,6 +34,7 @@ struct second_counts {
 	uint64_t start;			/* second 0, ns of CLOCK_MONOTONIC */
 	struct second_counts_cpu *cpu;		/* owned, by CPU number */
 	size_t ncpu, cap_cpu;
+	uint32_t nmore;			/* events beside the first */
 	struct ev_tally *row;		/* owned; ended, but not written yet */
 	size_t nrow, cap_row;
 	int err;			/* first write error, negative errno */
@@ -42,6 +49,15 @@ void second_counts_fini(struct second_counts *t);
 
 /* The values of @cpu, with its running row. Valid until the next call for another CPU or row. */
 struct second_counts_cpu *second_counts_cpu(struct second_counts *t, uint32_t cpu);
+/* The counts of @event on @c. An event that the tally was not told of counts for the first. */
+static inline struct second_counts_event *second_counts_event(const struct second_counts *t, struct second_counts_cpu *c,
+							      uint32_t event)
+{
+	return event && event <= t->nmore ? &c->more[event - 1] : &c->first;
+}
+/* There are @nmore events beside the first. Before anything is counted. */
+void second_counts_events(struct second_counts *t, uint32_t nmore);
+
 /*
  * The row of @cpu for @time (ns of CLOCK_MONOTONIC), to add to at once: valid until the next call.
  * If times go back, the same second gets another row. Writes when there is enough.

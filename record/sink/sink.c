@@ -25,7 +25,7 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->w = w;
 	sink_cgroups_init(&s->cgroups, fs, pt, w);
 	s->ledger = ledger;
-	s->has_cgroup = has_cgroup;
+	s->layout = (struct sample_layout){ .has_stack = o->callgraph == CALLGRAPH_DWARF, .has_cgroup = has_cgroup };
 	s->leave_own = !o->include_self;
 	s->own_pid = (uint32_t)getpid();
 	s->seen = seen_addrs_new();
@@ -193,6 +193,12 @@ static void withhold_user(struct sink_slot *sl, uint64_t size)
 	sl->unmapped = !size;
 }
 
+/* May the sample go before those of other events? */
+static bool is_spare(const struct sink *s, const struct sample_in *in)
+{
+	return s->events && sampled_events_spare(s->events, in->event);
+}
+
 /* Prepares masking of the stack, while the mappings are those of the sample. */
 static void prepare_user(struct sink *s, struct sink_slot *sl)
 {
@@ -211,9 +217,9 @@ static void prepare_user(struct sink *s, struct sink_slot *sl)
 	else
 		s->ledger->l.maps_unknown++;
 	in->unmasked = s->opts->full_stacks;
-	in->cut = size > pressure_copy_max(&s->pressure);
+	in->cut = size > pressure_copy_max(&s->pressure, is_spare(s, in));
 	if (in->cut)
-		size = pressure_copy_max(&s->pressure);
+		size = pressure_copy_max(&s->pressure, is_spare(s, in));
 	in->copy_full = !in->cut && size && size == raw->asked && sp + size < USER_END;
 	sl->job.ms = in->unmasked ? NULL : &sl->held.ms;
 	sl->job.sp = sp;
@@ -298,8 +304,11 @@ void sink_finish(struct sink *s)
 
 static void count_chosen(struct sink *s, const struct sample_in *in)
 {
+	s->chosen_all++;
+	if (in->event != s->clock)
+		return;
 	s->chosen++;
-	s->chosen_ns += MAX(in->period, s->ledger->period_min);
+	s->chosen_ns += ledger_period(s->ledger, in);
 }
 
 struct raw_sample *sink_slot(struct sink *s)
@@ -326,7 +335,7 @@ void sink_take(struct sink *s)
 	}
 	count_chosen(s, in);
 	if (pressure_drops(&s->pressure) &&
-	    !pressure_keeps(&s->pressure, proctab_turn(s->pt, in->pid, in->tid))) {
+	    !pressure_keeps(&s->pressure, proctab_turn(s->pt, in->pid, in->tid), is_spare(s, in))) {
 		ledger_sample(s->ledger, LEDGER_DROPPED, in);
 		return;
 	}
@@ -344,12 +353,60 @@ void sink_take(struct sink *s)
 		sink_flush(s);
 }
 
+/* The sample of a leader stands for its whole group: @lead, with what each member counted since the last. */
+static void take_members(struct sink *s, const struct raw_sample *lead, const struct ring *ring)
+{
+	for (uint32_t i = 0; i < lead->nreads; i++) {
+		struct raw_sample *raw = sink_slot(s);
+		uint32_t event;
+		uint64_t n;
+
+		if (!sampled_events_member(s->events, lead, i, &event, &n))
+			continue;
+		*raw = *lead;
+		if (lead->in.chain == lead->chain)
+			raw->in.chain = raw->chain;
+		raw->in.event = event;
+		raw->in.period = n;
+		raw->in.payload_len = 0;
+		s->slot[s->n].ring = ring;
+		sink_take(s);
+	}
+}
+
+/* One of several events, or one whose period changes. */
+static void take_of_event(struct sink *s, const struct perf_event_header *h, const struct ring *ring)
+{
+	struct raw_sample *raw = sink_slot(s), lead;
+
+	switch (sampled_events_parse(s->events, h, raw)) {
+	case SAMPLED_TAKEN:
+		break;
+	case SAMPLED_THINNED:
+		return;
+	case SAMPLED_BAD:
+		ledger_sample(s->ledger, LEDGER_DROPPED, &raw->in);
+		return;
+	}
+	if (!raw->nreads) {
+		sink_take(s);
+		return;
+	}
+	lead = *raw;
+	if (raw->in.chain == raw->chain)
+		lead.in.chain = lead.chain;
+	sink_take(s);
+	take_members(s, &lead, ring);
+}
+
 static void take_sample(struct sink *s, const struct perf_event_header *h, const struct ring *ring)
 {
 	struct raw_sample *raw = sink_slot(s);
 
 	s->slot[s->n].ring = ring;
-	if (sample_parse(h, s->period, s->opts->callgraph == CALLGRAPH_DWARF, s->has_cgroup, raw))
+	if (s->events)
+		take_of_event(s, h, ring);
+	else if (sample_parse(h, &s->layout, raw))
 		ledger_sample(s->ledger, LEDGER_DROPPED, &raw->in);
 	else
 		sink_take(s);

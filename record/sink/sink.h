@@ -22,6 +22,7 @@
 #include "sink/last_copies.h"
 #include "sink/ledger.h"
 #include "sink/pressure.h"
+#include "sink/sampled_events.h"
 #include "sink/sink_cgroups.h"
 #include "sink/sink_ksyms.h"
 
@@ -44,9 +45,9 @@ struct sink {
 	struct proctab *pt;
 	struct rec_writer *w;
 	struct ledger *ledger;
-	uint64_t period;		/* of the event, if it is fixed; 0 = samples have their own */
+	struct sample_layout layout;	/* of the event, if there is only one */
+	struct sampled_events *events;	/* NULL: there is one, and its period stays */
 	bool shared_side;		/* side-band is among the samples: a loss may be of either */
-	bool has_cgroup;		/* PERF_SAMPLE_CGROUP is in the samples */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
 	int err;			/* first write error, negative errno: ends all writing */
@@ -55,7 +56,9 @@ struct sink {
 	struct sink_cgroups cgroups;
 	struct sink_ksyms ksyms;
 	uint64_t begun, ended;		/* threads, from side-band */
-	uint64_t chosen, chosen_ns;	/* samples of the target, and the sum of their periods */
+	uint32_t clock;			/* the event whose samples stand for CPU time */
+	uint64_t chosen, chosen_ns;	/* its samples of the target, and the sum of their periods */
+	uint64_t chosen_all;		/* samples of the target, of all events */
 	struct maskers *maskers;	/* owned */
 	struct sink_slot *slot;		/* owned; nslots of them, the first n in use */
 	struct stack_words *words;	/* owned; one for each slot; NULL with @recents */

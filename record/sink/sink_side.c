@@ -152,15 +152,28 @@ static uint32_t record_cpu(const struct perf_event_header *h)
 	return cpu;
 }
 
+static uint64_t record_id(const struct perf_event_header *h)
+{
+	uint64_t id;
+
+	memcpy(&id, (const uint8_t *)h + h->size - sizeof(id), sizeof(id));
+	return id;
+}
+
+static uint32_t event_of(const struct sink *s, uint64_t id)
+{
+	return s->events ? sampled_events_of(s->events, id) : 0;
+}
+
 static void side_lost(struct sink *s, const struct perf_event_header *h, struct cursor *c,
 		      uint64_t time, bool sideband)
 {
-	uint64_t n;
+	const uint64_t id = cursor_u64(c), n = cursor_u64(c);
 
-	cursor_skip(c, 8);		/* event id */
-	n = cursor_u64(c);
 	if (!sideband) {
-		ledger_lost(s->ledger, record_cpu(h), time, n);
+		ledger_lost(s->ledger, record_cpu(h), event_of(s, id), time, n);
+		if (s->events)
+			sampled_events_lost(s->events, record_cpu(h), event_of(s, id), time, n);
 		if (!s->shared_side)
 			return;
 	} else {
@@ -173,10 +186,12 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 static void side_throttle(struct sink *s, const struct perf_event_header *h, struct cursor *c,
 			  uint64_t time)
 {
-	/* Skip its time and the ID of the event that it was inherited from; its own ID follows. */
-	cursor_skip(c, 16);
-	ledger_throttle(s->ledger, record_cpu(h), time, cursor_u64(c),
-			h->type == PERF_RECORD_THROTTLE);
+	uint64_t id;
+
+	/* Skip its time. The ID of the event that it was inherited from, and its own one follow. */
+	cursor_skip(c, 8);
+	id = cursor_u64(c);
+	ledger_throttle(s->ledger, record_cpu(h), event_of(s, id), time, cursor_u64(c), h->type == PERF_RECORD_THROTTLE);
 }
 
 /*
@@ -232,7 +247,7 @@ void sink_side_record(struct sink *s, const struct perf_event_header *h, uint64_
 		side_lost(s, h, &c, time, sideband);
 		break;
 	case PERF_RECORD_LOST_SAMPLES:
-		ledger_lost_pmu(s->ledger, record_cpu(h), time, cursor_u64(&c));
+		ledger_lost_pmu(s->ledger, record_cpu(h), event_of(s, record_id(h)), time, cursor_u64(&c));
 		break;
 	case PERF_RECORD_THROTTLE:
 	case PERF_RECORD_UNTHROTTLE:

@@ -81,6 +81,7 @@ static int on_cpu(void *ctx, const struct ev_counts *cpu)
 
 	XGROW(il->cpu, il->ncpu, il->cap_cpu);
 	il->cpu[il->ncpu++] = *cpu;
+	il->several |= cpu->event > 0;
 	return 0;
 }
 
@@ -194,7 +195,7 @@ static void json_cpu_coverage(const struct info_ledger *il, const struct ev_coun
 		.count = c->count,
 	};
 
-	if (il->covers && il->l.have_count && ledger_sums_has_coverage(&l))
+	if (il->covers && !il->several && il->l.have_count && ledger_sums_has_coverage(&l))
 		json_double(j, "coverage", ledger_sums_coverage(&l));
 }
 
@@ -221,7 +222,7 @@ static void text_count(const struct info_ledger *il, FILE *to)
 	fprintf(to, "%12" PRIu64 "  in all", taken);
 	if (!l->have_format_lost)
 		fputs(", as far as the kernel reported losses (it has no count of them)", to);
-	if (!l->have_count)
+	if (!l->have_count || il->several)
 		fputs("\n", to);
 	else if (l->exact)
 		fprintf(to, "; the kernel counted %" PRIu64 "%s\n", l->count,
@@ -230,7 +231,7 @@ static void text_count(const struct info_ledger *il, FILE *to)
 		fprintf(to, "; the kernel counted %.3f s of CPU time", (double)l->count / 1e9);
 	else
 		fprintf(to, "; the kernel counted %" PRIu64 " event%s", l->count, plural(l->count));
-	if (l->have_count && !l->exact) {
+	if (l->have_count && !l->exact && !il->several) {
 		if (has_coverage(il))
 			fprintf(to, ", %.1f %% of them in these samples' periods",
 				ledger_sums_coverage(l));
@@ -366,6 +367,7 @@ static void json_counts(const struct info_ledger *il, struct json *j)
 
 		json_begin_object(j, NULL);
 		json_u64(j, "cpu", c->cpu);
+		json_u64(j, "event", c->event);
 		json_u64(j, "events", c->events);
 		json_u64(j, "count", c->count);
 		json_u64(j, "samples", c->samples);

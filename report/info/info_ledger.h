@@ -26,6 +26,7 @@ struct info_ledger {
 	size_t naway, cap_away;
 	struct u64map cpus;		/* CPU -> its latest kind of absence */
 	uint64_t start;			/* ns of CLOCK_MONOTONIC */
+	bool several;			/* events: the ledger has no sum of their counts */
 	bool clock;			/* the event counts ns */
 	bool covers;			/* ledger_sums_coverage() is meaningful */
 };

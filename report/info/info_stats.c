@@ -190,7 +190,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	struct info_stats *st = c->st;
 	uint64_t *idx = u64map_get(&c->now, ev->pid);
 	/* As in folded text. */
-	const uint64_t period = MAX(ev->period, 1ull);
+	const uint64_t period = st->events.table.n > 1 ? 1 : MAX(ev->period, 1ull);
 	uint64_t image;
 	bool is_new;
 
@@ -216,6 +216,7 @@ static int on_sample(void *ctx, const struct ev_sample *ev)
 	st->period_max = MAX(st->period_max, period);
 	st->periods += period;
 	st->samples++;
+	info_events_sample(&st->events, ev);
 	st->truncated += ev->copy_full;
 	st->cut += ev->cut;
 	st->unmasked += ev->unmasked;
@@ -235,6 +236,14 @@ static int on_container(void *ctx, const struct ev_container *ev)
 	struct collect *c = ctx;
 
 	ctr_table_add(c->st->ctrs, ev);
+	return 0;
+}
+
+static int on_event(void *ctx, const struct ev_event *ev)
+{
+	struct collect *c = ctx;
+
+	info_events_add(&c->st->events, ev);
 	return 0;
 }
 
@@ -322,17 +331,25 @@ static int by_container(const void *a, const void *b)
 	return d ? d : x->cgroup < y->cgroup ? -1 : x->cgroup > y->cgroup;
 }
 
+/* @target: as the recorder describes it, or NULL. */
+static bool counts_by_thread(const char *target)
+{
+	return target && (!strncmp(target, "pid ", 4) || !strncmp(target, "tid ", 4) || !strcmp(target, "command"));
+}
+
 int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 {
 	static const struct event_ops ops = {
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm,
 		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
 		.absence = on_absence, .container = on_container, .budget = on_budget,
+		.event = on_event,
 	};
 	struct collect c = { .st = st };
 	int err;
 
 	memset(st, 0, sizeof(*st));
+	st->events.tasks = counts_by_thread(rec_reader_info(r, "target"));
 	st->strings = intern_new();
 	st->ctrs = ctr_table_new();
 	err = rec_reader_events(r, &ops, &c);
@@ -365,5 +382,6 @@ void info_stats_fini(struct info_stats *st)
 	free(st->container);
 	free(st->process);
 	info_budgets_fini(&st->budgets);
+	info_events_fini(&st->events);
 	info_ledger_fini(&st->ledger);
 }

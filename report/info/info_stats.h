@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "code/code_pack.h"
 #include "info/info_budgets.h"
+#include "info/info_events.h"
 #include "info/info_ledger.h"
 #include "recording/ctr_table.h"
 #include "recording/rec_reader.h"
@@ -17,7 +18,7 @@ struct info_container {
 				 * unknown */
 	const struct ctr *ctr;	/* facts about the container, in info_stats.ctrs; NULL = none */
 	uint64_t samples;
-	uint64_t periods;	/* sum of the samples' periods; ns for clocks, else events */
+	uint64_t periods;	/* as info_stats.periods */
 	uint64_t processes;	/* processes with samples in it */
 };
 
@@ -27,7 +28,7 @@ struct info_process {
 	uint32_t nspid;		/* in the innermost namespace; 0 = unknown */
 	uint32_t comm, exe, cgroup;	/* in info_stats.strings; 0 = unknown */
 	uint64_t samples;
-	uint64_t periods;	/* sum of the samples' periods; ns for clocks, else events */
+	uint64_t periods;	/* as info_stats.periods */
 	uint64_t again;		/* ns: when its facts were last repeated; 0 = never */
 };
 
@@ -42,7 +43,11 @@ struct info_stats {
 	struct info_process *process; /* owned; largest sum of periods first, none without samples */
 	size_t nprocesses, process_cap;
 	uint64_t samples, threads, binaries, mappings;
-	uint64_t periods;		/* sum of the samples' periods */
+	/*
+	 * Sum of the samples' periods; ns for clocks, else events. With several events, whose units
+	 * differ, 1 for each sample.
+	 */
+	uint64_t periods;
 	uint64_t period_min, period_max;
 	uint64_t truncated;		/* samples whose stack copy has the full requested size */
 	uint64_t cut;			/* samples whose stack copy the recorder cut */
@@ -50,6 +55,7 @@ struct info_stats {
 	uint64_t first, last;		/* ns of CLOCK_MONOTONIC: earliest and latest sample */
 	struct info_ledger ledger;
 	struct info_budgets budgets;
+	struct info_events events;
 	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
 	struct code_counts code;	/* over all binaries with captured code */
 	struct u64map code_of;		/* binary -> owned struct code_counts * */

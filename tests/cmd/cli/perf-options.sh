@@ -183,9 +183,6 @@ done <<'LIST'
 --off-cpu-thresh 1|time spent waiting
 --switch-events|-e context-switches
 --switch-output-event x|takes a signal, a size or a time
--e {cycles,instructions}|one event at a time
--e cycles,instructions|one event at a time
--e cycles -e instructions|one event at a time
 --filter x|no event is given before it
 -e cpu-clock --filter x|names no tracepoint
 -e nosuchpmu/x/|there is no PMU 'nosuchpmu'

@@ -134,14 +134,17 @@ static void put_sample(struct out *o, const struct said *s)
 	/* A group read, with times and IDs: {nr, enabled, running, {value, id} ...}. */
 	if (s->type & PERF_SAMPLE_READ) {
 		put(o, 2, 8);
-		put_some(o, 2 + 2 * 2);
+		put_some(o, 2);
+		for (unsigned int i = 0; i < 4; i++)
+			put(o, 100 + i, 8);
 	}
 	put_if(o, s, PERF_SAMPLE_CALLCHAIN, s->nchain);
 	for (unsigned int i = 0; s->type & PERF_SAMPLE_CALLCHAIN && i < s->nchain; i++)
 		put(o, s->chain[i], 8);
 	if (s->type & PERF_SAMPLE_RAW) {
 		put(o, 20, 4);
-		put_some(o, 2);
+		put(o, 0x7766554433221100, 8);
+		put_some(o, 1);
 		put(o, 0, 4);
 	}
 	if (s->type & PERF_SAMPLE_BRANCH_STACK) {
@@ -399,6 +402,25 @@ static void test_too_short(void **state)
 
 /* ---- our rings ---- */
 
+static void check_raw(bool raws, const struct raw_sample *raw)
+{
+	if (!raws)
+		return;
+	assert_int_equal(raw->in.payload_len, 20);
+	assert_int_equal(raw->in.payload[0], 0);
+	assert_int_equal(raw->in.payload[7], 0x77);
+}
+
+/* {count, id} of two events */
+static void check_reads(bool reads, const struct raw_sample *raw)
+{
+	if (!reads)
+		return;
+	assert_int_equal(raw->nreads, 2);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(raw->reads[i], 100 + i);
+}
+
 static void test_our_layout(void **state)
 {
 	struct out *o = calloc(1, sizeof(*o));
@@ -407,22 +429,28 @@ static void test_our_layout(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 1000; i++) {
-		bool stack = any(2), cgroup = any(2);
+		bool stack = any(2), cgroup = any(2), raws = any(2), reads = any(2);
 		const uint64_t fixed = any(2) ? 1 + any(100000) : 0;
 		uint64_t type = LAYOUT_SAMPLE_TYPE | (fixed ? 0 : PERF_SAMPLE_PERIOD) |
 			(stack ? PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER : 0) |
-			(cgroup ? PERF_SAMPLE_CGROUP : 0);
+			(cgroup ? PERF_SAMPLE_CGROUP : 0) | (raws ? PERF_SAMPLE_RAW : 0) | (reads ? PERF_SAMPLE_READ : 0);
+
+		const struct sample_layout l = {
+			.period = fixed, .has_stack = stack, .has_cgroup = cgroup, .has_raw = raws, .has_reads = reads,
+		};
 
 		make_up(&s, type, UREG_MASK);
 		o->n = 0;
 		put_sample(o, &s);
-		assert_int_equal(sample_parse((void *)o->b, fixed, stack, cgroup, &raw), 0);
+		assert_int_equal(sample_parse((void *)o->b, &l, &raw), 0);
 		check(&s, &raw);
 		if (fixed)
 			assert_int_equal(raw.in.period, fixed);
+		check_raw(raws, &raw);
+		check_reads(reads, &raw);
 		o->n -= 8 * (1 + any(o->n / 8 - 1));
 		end(o, 0);
-		assert_int_equal(sample_parse((void *)o->b, fixed, stack, cgroup, &raw), -EINVAL);
+		assert_int_equal(sample_parse((void *)o->b, &l, &raw), -EINVAL);
 	}
 	free(o);
 }

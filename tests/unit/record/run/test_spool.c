@@ -104,6 +104,7 @@ static void test_lists(void **state)
 struct rig {
 	struct record_opts o;
 	struct target target;
+	struct rec_event event;
 	struct events ev;
 	struct output out;
 	struct ledger ledger;
@@ -123,6 +124,8 @@ static void rig_init(struct rig *r)
 	r->fs.fd = -1;
 	r->ev.target = &r->target;
 	r->ev.opts = &r->o;
+	r->ev.v = &r->event;
+	r->ev.n = 1;
 	r->now = 1000 * SECOND;
 	strcpy(r->dir, "/tmp/spool-XXXXXX");
 	assert_non_null(mkdtemp(r->dir));

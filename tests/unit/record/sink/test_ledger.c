@@ -110,8 +110,8 @@ static void test_seconds(void **state)
 	put(&r, LEDGER_KEPT, 2, r.start + S, 30);
 	put(&r, LEDGER_DROPPED, 0, r.start + 2 * S, 40);
 	put(&r, LEDGER_OWN, 0, r.start + S + 1, 50);	/* late: a second row for that second */
-	ledger_lost(&r.lg, 2, r.start + 7 * S, 100);
-	ledger_lost_pmu(&r.lg, 2, r.start + 7 * S, 11);
+	ledger_lost(&r.lg, 2, 0, r.start + 7 * S, 100);
+	ledger_lost_pmu(&r.lg, 2, 0, r.start + 7 * S, 11);
 	ledger_lost_side(&r.lg, 0, r.start + 7 * S, 5);
 	assert_int_equal(second_counts_flush(&r.lg.tally), 0);
 	assert_int_equal(rec_writer_finish(r.w), 0);
@@ -147,10 +147,10 @@ static void test_told(void **state)
 	rig_open(&r, true, false);
 	for (uint64_t t = 0; t < S / 10; t += S / 1000)
 		put(&r, LEDGER_KEPT, 1, r.start + t, 10000);
-	ledger_throttle(&r.lg, 1, r.start + S / 10, 7, true);
-	ledger_throttle(&r.lg, 1, r.start + S / 10 + 3 * (S / 100), 7, false);
-	ledger_throttle(&r.lg, 1, r.start + S / 5, 7, true);
-	ledger_lost_pmu(&r.lg, 1, r.start + S / 5, 11);
+	ledger_throttle(&r.lg, 1, 0, r.start + S / 10, 7, true);
+	ledger_throttle(&r.lg, 1, 0, r.start + S / 10 + 3 * (S / 100), 7, false);
+	ledger_throttle(&r.lg, 1, 0, r.start + S / 5, 7, true);
+	ledger_lost_pmu(&r.lg, 1, 0, r.start + S / 5, 11);
 	assert_int_equal(ledger_finish_told(&r.lg, r.w, r.start + S / 5 + 2 * (S / 100)), 0);
 	assert_int_equal(rec_writer_finish(r.w), 0);
 	assert_int_equal(r.lg.l.throttled, 2);
@@ -196,13 +196,13 @@ static void test_throttle(void **state)
 	(void)state;
 	for (int tasks = 0; tasks < 2; tasks++) {
 		rig_open(&r, true, tasks);
-		ledger_throttle(&r.lg, 0, r.start + S, 77, true);
-		ledger_throttle(&r.lg, 1, r.start + S, 78, true);
-		ledger_throttle(&r.lg, 1, r.start + S + 3000000, 78, false);
-		ledger_throttle(&r.lg, 1, r.start + S + 4000000, 78, false);	/* its throttle
+		ledger_throttle(&r.lg, 0, 0, r.start + S, 77, true);
+		ledger_throttle(&r.lg, 1, 0, r.start + S, 78, true);
+		ledger_throttle(&r.lg, 1, 0, r.start + S + 3000000, 78, false);
+		ledger_throttle(&r.lg, 1, 0, r.start + S + 4000000, 78, false);	/* its throttle
 										 * record is lost */
-		ledger_throttle(&r.lg, 0, r.start + 3 * S, 77, false);
-		ledger_throttle(&r.lg, 0, r.start + 4 * S, 77, true);		/* until the end */
+		ledger_throttle(&r.lg, 0, 0, r.start + 3 * S, 77, false);
+		ledger_throttle(&r.lg, 0, 0, r.start + 4 * S, 77, true);		/* until the end */
 		assert_int_equal(second_counts_flush(&r.lg.tally), 0);
 		assert_int_equal(rec_writer_finish(r.w), 0);
 		read_rows(&r, &s);
@@ -227,7 +227,8 @@ static void test_throttle(void **state)
 static void test_throttled_at_the_end(void **state)
 {
 	struct target none = { 0 };
-	struct events ev = { .target = &none };
+	struct rec_event first = { .now = 1 };
+	struct events ev = { .target = &none, .v = &first, .n = 1 };
 	struct ledger_part part;
 	struct rig r;
 
@@ -235,7 +236,7 @@ static void test_throttled_at_the_end(void **state)
 	for (int tasks = 0; tasks < 2; tasks++) {
 		rig_open(&r, true, tasks);
 		put(&r, LEDGER_KEPT, 1, r.start + S, 1000000);
-		ledger_throttle(&r.lg, 1, r.start + S, 0, true);
+		ledger_throttle(&r.lg, 1, 0, r.start + S, 0, true);
 		ledger_cut(&r.lg, &ev, r.start + 2 * S, 2 * S, false, &part);
 		assert_int_equal(part.l.throttled, 1);
 		assert_int_equal(part.l.throttled_ns, 0);
@@ -263,7 +264,8 @@ static void test_lost_across_files(void **state)
 	uint32_t cpu = 1;
 	struct events_count closed = { 0 };
 	struct target t = { .cpus = &cpu, .ncpus = 1, .nall = 1 };
-	struct events ev = { .target = &t, .closed = &closed, .feats = FEAT_FORMAT_LOST };
+	struct rec_event first = { .now = 1 };
+	struct events ev = { .target = &t, .v = &first, .n = 1, .closed = &closed, .feats = FEAT_FORMAT_LOST };
 	struct rig r;
 
 	(void)state;
@@ -275,7 +277,7 @@ static void test_lost_across_files(void **state)
 		closed.lost = files[i].kernel;
 		closed.side_lost = 2 * files[i].kernel;
 		if (files[i].told) {
-			ledger_lost(&r.lg, 1, r.start + i * S, files[i].told);
+			ledger_lost(&r.lg, 1, 0, r.start + i * S, files[i].told);
 			ledger_lost_side(&r.lg, 1, r.start + i * S, 2 * files[i].told);
 		}
 		ledger_cut(&r.lg, &ev, r.start + i * S, S, i + 1 == ARRAY_SIZE(files), &part);
@@ -290,6 +292,68 @@ static void test_lost_across_files(void **state)
 		ledger_part_fini(&part);
 	}
 	rig_close(&r);
+}
+
+/*
+ * Two events share a ring, whose LOST records are of both. Each event's count says which samples
+ * were its own; without such counts, the event that wrote the record has them all.
+ */
+static void test_events(void **state)
+{
+	static const bool clock[] = { true, false };
+	uint32_t cpus[] = { 0, 1 };
+	struct events_count closed[4] = {
+		/* event 0 on both CPUs, event 1 on both CPUs */
+		{ .lost = 3, .count = 5000000 }, { .lost = 0, .count = 4000000 },
+		{ .lost = 40, .count = 77 }, { .lost = 5, .count = 11 },
+	};
+	struct target t = { .cpus = cpus, .ncpus = 2, .nall = 2 };
+	struct rec_event two[2] = { { .now = 0 }, { .now = 1 } };
+
+	(void)state;
+	for (int has_lost = 0; has_lost < 2; has_lost++) {
+		struct events ev = { .target = &t, .v = two, .n = 2, .closed = closed, .feats = has_lost ? FEAT_FORMAT_LOST : 0 };
+		struct sample_in in = { .cpu = 1, .event = 1, .period = 4 };
+		struct ev_counts sum[2][2] = { 0 };
+		struct ledger_part part;
+		struct rig r;
+
+		rig_open(&r, true, false);
+		ledger_events(&r.lg, clock, 2);
+		in.time = r.start;
+		for (int i = 0; i < 6; i++)
+			ledger_sample(&r.lg, LEDGER_KEPT, &in);
+		put(&r, LEDGER_DROPPED, 0, r.start, 1);
+		ledger_lost(&r.lg, 0, 1, r.start + S, 20);
+		ledger_throttle(&r.lg, 0, 1, r.start, 5, true);
+		ledger_throttle(&r.lg, 0, 1, r.start + 1000, 5, false);
+		/* Rows are only of events that are open. */
+		for (int i = 0; i < 2; i++)
+			for (int c = 0; c < 2; c++)
+				closed[2 * i + c].events = 1;
+		ledger_cut(&r.lg, &ev, r.start + S, S, true, &part);
+		assert_int_equal(part.l.kept, 6);
+		assert_int_equal(part.l.dropped, 1);
+		assert_int_equal(part.l.lost_kernel, has_lost ? 48 : 20);
+		/* Nanoseconds and events do not add up. */
+		assert_int_equal(part.l.count, 0);
+		assert_int_equal(part.l.periods, 0);
+		for (size_t i = 0; i < part.ncounts; i++)
+			sum[part.counts[i].event][part.counts[i].cpu] = part.counts[i];
+		assert_int_equal(sum[1][1].samples, 6);
+		assert_int_equal(sum[1][1].periods, 24);
+		assert_int_equal(sum[1][1].count, 11);
+		assert_int_equal(sum[1][0].samples, 0);
+		/* Only clocks have a least period. */
+		assert_int_equal(sum[0][0].periods, 10000);
+		for (int i = 0; i < 2; i++)
+			for (int c = 0; c < 2; c++)
+				assert_int_equal(sum[i][c].lost, has_lost ? closed[2 * i + c].lost : i == 1 && c == 0 ? 20 : 0);
+		assert_int_equal(ledger_event(&r.lg, 1)->throttled_before, 1);
+		assert_int_equal(ledger_event(&r.lg, 0)->throttled_before, 0);
+		ledger_part_fini(&part);
+		rig_close(&r);
+	}
 }
 
 /* A clock's timer never fires more often than every 10 us, whatever period its samples have. */
@@ -314,6 +378,7 @@ int main(void)
 		cmocka_unit_test(test_throttle),
 		cmocka_unit_test(test_throttled_at_the_end),
 		cmocka_unit_test(test_lost_across_files),
+		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_short_period),
 	};
 

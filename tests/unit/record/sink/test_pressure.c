@@ -74,7 +74,7 @@ static void stays_while_asked(void **state)
 		assert_false(pressure_update(&p, now, 0, i % 2 ? 72 : 10));
 		assert_int_equal(p.level, PRESSURE_CUT);
 	}
-	assert_int_equal(pressure_copy_max(&p), PRESSURE_COPY_BYTES);
+	assert_int_equal(pressure_copy_max(&p, false), PRESSURE_COPY_BYTES);
 	assert_false(pressure_drops(&p));
 }
 
@@ -91,7 +91,7 @@ static void drops_more_and_evenly(void **state)
 
 		assert_true(pressure_drops(&p));
 		for (uint32_t i = 0; i < 6400; i++)
-			kept += pressure_keeps(&p, i);
+			kept += pressure_keeps(&p, i, false);
 		assert_int_equal(kept, 6400 >> turns);
 		now += SEC;
 		pressure_update(&p, now, 0, 100);
@@ -111,6 +111,32 @@ static void drops_more_and_evenly(void **state)
 	assert_int_equal(p.turns, 0);
 }
 
+/* Where some samples are spare, others are cut only when these are dropped, and dropped a second later. */
+static void spares_go_first(void **state)
+{
+	struct pressure p = { .spares = true };
+	uint64_t now = SEC;
+	unsigned int kept = 0, spare = 0;
+
+	(void)state;
+	pressure_update(&p, now, 0, 72);
+	assert_int_equal(pressure_copy_max(&p, true), PRESSURE_COPY_BYTES);
+	assert_int_equal(pressure_copy_max(&p, false), SIZE_MAX);
+	pressure_update(&p, now, 0, 100);
+	assert_true(pressure_drops(&p));
+	assert_int_equal(pressure_copy_max(&p, false), PRESSURE_COPY_BYTES);
+	for (uint32_t i = 0; i < 6400; i++) {
+		kept += pressure_keeps(&p, i, false);
+		spare += pressure_keeps(&p, i, true);
+	}
+	assert_int_equal(kept, 6400);
+	assert_int_equal(spare, 6400 >> PRESSURE_TURNS_MAX);
+	pressure_update(&p, now + SEC, 0, 100);
+	for (uint32_t i = 0; i < 6400; i++)
+		kept += pressure_keeps(&p, i, false);
+	assert_int_equal(kept, 6400 + 3200);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +144,7 @@ int main(void)
 		cmocka_unit_test(falls_step_by_step),
 		cmocka_unit_test(stays_while_asked),
 		cmocka_unit_test(drops_more_and_evenly),
+		cmocka_unit_test(spares_go_first),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

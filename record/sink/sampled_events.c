@@ -1,0 +1,175 @@
+#include "sink/sampled_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "events/perf_layout.h"
+
+/*
+ * Payloads lose their text, unless it was asked for. If the format cannot be understood, nothing
+ * tells text from numbers.
+ */
+static void hide_text(struct sampled_event *v, const struct events *ev, const struct rec_event *e)
+{
+	const char *text = e->sel.format ? e->sel.format : "";
+
+	if (!v->layout.has_raw || ev->opts->payloads == PAYLOADS_ALL)
+		return;
+	v->hides = true;
+	if (tp_format_parse(&v->hidden, text, strlen(text))) {
+		tp_format_fini(&v->hidden);
+		v->hidden = (struct tp_format){ 0 };
+	}
+}
+
+/* In the record itself, which nobody reads again as it was. */
+static void mask_payload(const struct sampled_event *e, struct sample_in *in)
+{
+	if (e->hides && !e->hidden.n)
+		in->payload_len = 0;
+	else if (e->hides)
+		tp_format_hide(&e->hidden, (void *)(uintptr_t)in->payload, in->payload_len);
+	in->payload_len = MIN(in->payload_len, PAYLOAD_MAX);
+}
+
+struct sampled_events *sampled_events_new(const struct events *ev)
+{
+	struct sampled_events *se = xcalloc(1, sizeof(*se));
+
+	se->open = ev;
+	se->v = xcalloc(ev->n, sizeof(*se->v));
+	se->by_thread = target_is_tasks(ev->target) && !ev->opts->no_inherit;
+	event_budget_init(&se->budget, events_budget(ev), ev->n);
+	for (size_t i = 0; i < ev->n; i++) {
+		const struct rec_event *e = &ev->v[i];
+		struct sampled_event *v = &se->v[i];
+
+		v->layout = (struct sample_layout){
+			.period = e->now, .has_stack = ev->opts->callgraph == CALLGRAPH_DWARF,
+			.has_cgroup = ev->feats & FEAT_SAMPLE_CGROUP, .has_reads = e->reads, .has_count = e->counted,
+			.has_raw = e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE,
+			.has_lost = ev->feats & FEAT_FORMAT_LOST,
+		};
+		v->before = e->now;
+		v->size = ev->record_bytes;
+		v->spare = e->unbounded && events_split(ev);
+		se->budget.ev[i].thins = events_thins(ev, i);
+		hide_text(v, ev, e);
+	}
+	return se;
+}
+
+void sampled_events_free(struct sampled_events *se)
+{
+	if (!se)
+		return;
+	for (size_t i = 0; i < se->open->n; i++)
+		tp_format_fini(&se->v[i].hidden);
+	event_budget_fini(&se->budget);
+	u64map_fini(&se->counts);
+	free(se->v);
+	free(se);
+}
+
+static uint64_t word(const struct perf_event_header *h, size_t off)
+{
+	uint64_t v;
+
+	memcpy(&v, (const uint8_t *)h + off, sizeof(v));
+	return v;
+}
+
+/* What came to the event of @id since its last sample. */
+static uint64_t since_last(struct sampled_events *se, uint64_t key, uint64_t count)
+{
+	uint64_t *last = u64map_put(&se->counts, key, NULL);
+	const uint64_t since = count > *last ? count - *last : 0;
+
+	*last = count;
+	return since;
+}
+
+enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_event_header *h, struct raw_sample *raw)
+{
+	struct sample_in *in = &raw->in;
+	struct sample_layout l;
+	struct sampled_event *e;
+	struct event_id id;
+
+	in->event = 0;
+	in->payload_len = 0;
+	raw->nreads = 0;
+	if (h->size < LAYOUT_SAMPLE_MIN)
+		return SAMPLED_BAD;
+	in->time = word(h, LAYOUT_SAMPLE_TIME);
+	in->cpu = (uint32_t)word(h, LAYOUT_SAMPLE_CPU);
+	if (!event_ids_find(&se->open->ids, word(h, sizeof(*h)), &id))
+		return SAMPLED_BAD;
+	in->event = id.event;
+	e = &se->v[id.event];
+	e->size = h->size;
+	if (e->shift && e->turn++ & ((1ull << e->shift) - 1))
+		return SAMPLED_THINNED;
+	event_budget_take(&se->budget, in->cpu, id.event, in->time, h->size);
+	l = e->layout;
+	if (l.period && in->time < id.since)
+		l.period = e->before;
+	if (sample_parse(h, &l, raw))
+		return SAMPLED_BAD;
+	if (in->payload_len)
+		mask_payload(e, in);
+	in->period <<= e->shift;
+	/* More than a period: samples in between were lost, and count as such. */
+	if (l.has_count) {
+		const uint64_t since = since_last(se, word(h, sizeof(*h)), raw->count);
+
+		in->period = MIN(in->period, since);
+	}
+	return in->period ? SAMPLED_TAKEN : SAMPLED_THINNED;
+}
+
+bool sampled_events_member(struct sampled_events *se, const struct raw_sample *lead, uint32_t i, uint32_t *event, uint64_t *n)
+{
+	const uint64_t *r = lead->reads + (size_t)i * (se->v[lead->in.event].layout.has_lost ? 3 : 2);
+	uint64_t key = r[1];
+	struct event_id id;
+
+	if (!event_ids_find(&se->open->ids, r[1], &id) || id.event == lead->in.event)
+		return false;
+	/* Linux 6.12 counts inherited events by thread. */
+	if (se->by_thread)
+		key = hash_combine(key, lead->in.tid);
+	*event = id.event;
+	*n = since_last(se, key, r[0]);
+	return *n;
+}
+
+uint32_t sampled_events_of(const struct sampled_events *se, uint64_t id)
+{
+	struct event_id found;
+
+	return event_ids_find(&se->open->ids, id, &found) ? found.event : 0;
+}
+
+void sampled_events_lost(struct sampled_events *se, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n)
+{
+	const struct sampled_event *e = &se->v[event];
+
+	event_budget_lost(&se->budget, cpu, event, time, (n * e->size) >> e->shift);
+}
+
+void sampled_events_period(struct sampled_events *se, uint32_t event, uint64_t period)
+{
+	struct sampled_event *e = &se->v[event];
+
+	e->before = e->layout.period;
+	e->layout.period = period;
+}
+
+void sampled_events_shift(struct sampled_events *se, uint32_t event, uint32_t shift)
+{
+	se->v[event].shift = shift;
+	se->v[event].turn = 0;
+}
