@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/suggest.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/event_name.h"
 #include "evlist/evlist_priv.h"
@@ -119,6 +120,19 @@ static int parse_with_colon(struct event_parser *p, struct piece name, struct ev
 	return event_tracepoint(p, group, tail, rest);
 }
 
+/* Is it for a probe that is still to be made? perf probe may make groups of these names. */
+static bool wants_probe(struct event_parser *p, struct piece text)
+{
+	static const char *const kinds[] = { "uprobe", "uretprobe", "kprobe", "kretprobe", "usdt" };
+	const char *colon = memchr(text.s, ':', text.len);
+	struct piece kind = { text.s, colon ? (size_t)(colon - text.s) : 0 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (piece_is(kind, kinds[i]))
+			return !event_tracepoint_group(p, kind);
+	return kind.len > 4 && !memcmp(kind.s, "sdt_", 4) && !event_tracepoint_group(p, kind);
+}
+
 int event_parse(struct event_parser *p, struct piece text)
 {
 	struct event_rest rest;
@@ -129,6 +143,11 @@ int event_parse(struct event_parser *p, struct piece text)
 
 	if (text.len > 4 && !memcmp(text.s, "mem:", 4))
 		return event_breakpoint(p, text);
+	if (wants_probe(p, text)) {
+		pr_err("event '%.*s': nsprof makes no probes; it records those that perf probe has made: -e GROUP:NAME", (int)text.len,
+		       text.s);
+		return -EINVAL;
+	}
 	err = split(text, &name, &rest);
 	if (err)
 		return err;

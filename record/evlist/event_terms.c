@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
@@ -125,8 +126,8 @@ int event_term_common(struct event_parser *p, struct evsel *ev, const struct eve
 	if (piece_is(t->name, "period") || piece_is(t->name, "freq"))
 		return rate(ev, t, whole);
 	if (piece_is(t->name, "name")) {
-		if (!t->value.s || t->value.len > NAME_MAX_LEN) {
-			pr_err("invalid name in event '%.*s': name= takes 1 to %d bytes", (int)whole.len, whole.s,
+		if (!t->value.s || t->value.len > NAME_MAX_LEN || !escape_is_text(t->value.s, t->value.len)) {
+			pr_err("invalid name in event '%.*s': name= takes 1 to %d bytes of text", (int)whole.len, whole.s,
 			       NAME_MAX_LEN);
 			return -EINVAL;
 		}

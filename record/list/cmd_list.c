@@ -143,7 +143,7 @@ static void print_json(FILE *to, const struct event_catalog *c)
 		json_str(j, "name", e->name);
 		json_str(j, "kind", event_catalog_kind(e->kind));
 		json_str(j, "description", e->text);
-		json_bool(j, "available", !e->missing);
+		json_bool(j, "available", !e->missing && !e->unsampled);
 		if (e->format)
 			json_fields(j, e->format);
 		json_end_object(j);

@@ -76,18 +76,35 @@ static struct catalog_event *add(struct loader *l, enum catalog_kind kind, char 
 	return &c->v[c->n++];
 }
 
-/* perf_event_open(2) of an event that counts nothing yet, in our own user code. 0 or negative errno. */
-static int try_event(uint32_t type, uint64_t config)
+/*
+ * perf_event_open(2) of an event that counts nothing yet, in our own user code, or on @cpu if that is
+ * not -1. @period 0: without sampling. 0 or negative errno.
+ */
+static int try_open(uint32_t type, uint64_t config, uint64_t period, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = type, .config = config, .size = sizeof(attr), .disabled = 1, .exclude_kernel = 1, .exclude_hv = 1,
+		.type = type, .config = config, .size = sizeof(attr), .disabled = 1, .exclude_kernel = cpu < 0, .exclude_hv = cpu < 0,
+		.sample_period = period,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, cpu < 0 ? 0 : -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
 	close(fd);
 	return 0;
+}
+
+static int try_event(uint32_t type, uint64_t config)
+{
+	return try_open(type, config, 0, -1);
+}
+
+/* Some PMUs have no interrupt. They refuse a period with EINVAL, whatever the event. */
+static bool only_counts(const struct pmu *pmu)
+{
+	const int cpu = pmu->ncpus ? (int)pmu->cpus[0] : 0;
+
+	return !pmu->core && try_open(pmu->type, 0, 0, cpu) != -EINVAL && try_open(pmu->type, 0, UINT32_MAX, cpu) == -EINVAL;
 }
 
 static bool is_missing(int err)
@@ -124,6 +141,12 @@ static void load_named(struct loader *l)
 				    kind == CATALOG_SOFTWARE ? "" : "; virtual machines often have none");
 }
 
+/* Probes by path or function: not by terms. */
+static bool is_probe(const struct pmu *pmu)
+{
+	return !strcmp(pmu->name, "uprobe") || !strcmp(pmu->name, "kprobe");
+}
+
 /* "event=0x3c, in Joules" */
 static char *pmu_event_text(const struct pmus *all, const struct pmu *pmu, const char *name)
 {
@@ -158,6 +181,22 @@ static char *terms_text(const struct pmus *all, const struct pmu *pmu)
 	return sb.s;
 }
 
+/* Takes @name and @text. */
+static void add_of_pmu(struct loader *l, char *name, char *text, bool unsampled)
+{
+	struct catalog_event *ev;
+
+	if (!wanted(l, CATALOG_PMU, name)) {
+		free(name);
+		free(text);
+		return;
+	}
+	ev = add(l, CATALOG_PMU, name, unsampled ? xasprintf("%s; can only be counted, not sampled", text) : text);
+	ev->unsampled = unsampled;
+	if (unsampled)
+		free(text);
+}
+
 static void load_pmus(struct loader *l, const char *path)
 {
 	struct pmus all;
@@ -166,25 +205,16 @@ static void load_pmus(struct loader *l, const char *path)
 	pmus_load(&all, path);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct pmu *pmu = &all.v[i];
-		char **names, *terms = terms_text(&all, pmu), *full;
-		size_t n = pmu_names(&all, pmu, "events", &names);
+		char **names = NULL, *terms = is_probe(pmu) ? NULL : terms_text(&all, pmu);
+		size_t n = is_probe(pmu) ? 0 : pmu_names(&all, pmu, "events", &names);
+		const bool counts = (n || terms) && only_counts(pmu);
 
-		for (size_t k = 0; k < n; k++) {
-			full = xasprintf("%s/%s/", pmu->name, names[k]);
-			events++;
-			if (wanted(l, CATALOG_PMU, full))
-				add(l, CATALOG_PMU, full, pmu_event_text(&all, pmu, names[k]));
-			else
-				free(full);
-		}
+		for (size_t k = 0; k < n; k++)
+			add_of_pmu(l, xasprintf("%s/%s/", pmu->name, names[k]), pmu_event_text(&all, pmu, names[k]), counts);
 		pmu_names_free(names, n);
-		full = xasprintf("%s/TERM,.../", pmu->name);
-		events += !!terms;
-		if (terms && wanted(l, CATALOG_PMU, full)) {
-			add(l, CATALOG_PMU, full, xasprintf("by its terms: %s", terms));
-		} else {
-			free(full);
-		}
+		if (terms)
+			add_of_pmu(l, xasprintf("%s/TERM,.../", pmu->name), xasprintf("by its terms: %s", terms), counts);
+		events += n + !!terms;
 		free(terms);
 	}
 	if (all.dir < 0)

@@ -24,6 +24,7 @@ struct catalog_event {
 	char *text;	/* owned: what it is, one line */
 	char *format;	/* owned; of tracepoints, if asked for; otherwise NULL */
 	bool missing;	/* the kernel knows the event, this machine does not have it */
+	bool unsampled;	/* its PMU can only count; @text says so */
 };
 
 struct event_catalog {

@@ -67,13 +67,14 @@ static void trees_make(void)
 	tree_put("one/cpu/events/asks", "event=0x1,umask=?\n");
 	tree_put("one/software/type", "1\n");
 	tree_put("one/tracepoint/type", "2\n");
-	tree_put("one/uncore_imc_0/type", "14\n");
+	/* Numbers that no PMU of this machine has. */
+	tree_put("one/uncore_imc_0/type", "1000014\n");
 	tree_put("one/uncore_imc_0/cpumask", "0,18\n");
 	tree_put("one/uncore_imc_0/format/event", "config:0-7\n");
 	tree_put("one/uncore_imc_0/events/data_reads", "event=0x20\n");
 	tree_put("one/uncore_imc_0/events/data_reads.unit", "MiB\n");
 	tree_put("one/uncore_imc_0/events/data_reads.scale", "6.103515625e-5\n");
-	tree_put("one/uncore_imc_1/type", "15\n");
+	tree_put("one/uncore_imc_1/type", "1000015\n");
 	tree_put("one/uncore_imc_1/cpumask", "0,18\n");
 	tree_put("one/uncore_imc_1/format/event", "config:0-7\n");
 	tree_put("one/uncore_imc_1/events/data_reads", "event=0x20\n");

@@ -87,7 +87,7 @@ static void several_alike(void **state)
 		assert_true(list.v[0].scale == 6.103515625e-5);
 		assert_string_equal(list.v[1].unit, "");
 		assert_true(list.v[1].scale == 1);
-		assert_int_equal(list.v[1].type, 15);
+		assert_int_equal(list.v[1].type, 1000015);
 		assert_int_equal(list.v[1].ncpus, 2);
 		assert_int_equal(list.v[1].cpus[1], 18);
 	}
@@ -217,6 +217,8 @@ static void refused(void **state)
 		{ "shed:sched_switch", "there is no group 'shed'. Did you mean 'sched'?" },
 		{ "sched:nosuch*", "no tracepoint matches 'sched:nosuch*'" },
 		{ "ftrace:function", "unknown tracepoint 'ftrace:function'" },
+		{ "uprobe:/bin/x:f", "nsprof makes no probes" },
+		{ "sdt_x:y", "nsprof makes no probes" },
 		{ "..:events", "unknown tracepoint" },
 		{ "sched:..", "unknown tracepoint" },
 	};
