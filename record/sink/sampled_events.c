@@ -24,21 +24,37 @@ static void hide_text(struct sampled_event *v, const struct events *ev, const st
 	}
 }
 
-/* In the record itself, which nobody reads again as it was. */
-static void mask_payload(const struct sampled_event *e, struct sample_in *in)
+/* In a copy, as the kernel does not allow writing to the ring. */
+static void mask_payload(struct sampled_events *se, const struct sampled_event *e, struct sample_in *in)
 {
-	if (e->hides && !e->hidden.n)
+	const uint32_t kept = MIN(in->payload_len, PAYLOAD_MAX);
+	uint8_t *copy = se->room + se->next * PAYLOAD_MAX;
+
+	if (e->hides && !e->hidden.n) {
 		in->payload_len = 0;
-	else if (e->hides)
-		tp_format_hide(&e->hidden, (void *)(uintptr_t)in->payload, in->payload_len);
-	in->payload_len = MIN(in->payload_len, PAYLOAD_MAX);
+		return;
+	}
+	if (e->hides) {
+		/* The whole of it, since text may reach beyond what is kept. */
+		memcpy(se->whole, in->payload, in->payload_len);
+		tp_format_hide(&e->hidden, se->whole, in->payload_len);
+		memcpy(copy, se->whole, kept);
+		in->payload = copy;
+		se->next = (se->next + 1) % se->slots;
+	}
+	in->payload_len = kept;
 }
 
-struct sampled_events *sampled_events_new(const struct events *ev)
+struct sampled_events *sampled_events_new(const struct events *ev, size_t slots)
 {
 	struct sampled_events *se = xcalloc(1, sizeof(*se));
 
 	se->open = ev;
+	se->slots = slots;
+	if (ev->opts->payloads == PAYLOADS_NUMBERS)
+		se->room = xmalloc(slots * PAYLOAD_MAX);
+	if (se->room)
+		se->whole = xmalloc(LAYOUT_RECORD_MAX);
 	se->v = xcalloc(ev->n, sizeof(*se->v));
 	se->by_thread = target_is_tasks(ev->target) && !ev->opts->no_inherit;
 	event_budget_init(&se->budget, events_budget(ev), ev->n);
@@ -69,6 +85,8 @@ void sampled_events_free(struct sampled_events *se)
 		tp_format_fini(&se->v[i].hidden);
 	event_budget_fini(&se->budget);
 	u64map_fini(&se->counts);
+	free(se->room);
+	free(se->whole);
 	free(se->v);
 	free(se);
 }
@@ -119,7 +137,7 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 	if (sample_parse(h, &l, raw))
 		return SAMPLED_BAD;
 	if (in->payload_len)
-		mask_payload(e, in);
+		mask_payload(se, e, in);
 	in->period <<= e->shift;
 	/* More than a period: samples in between were lost, and count as such. */
 	if (l.has_count) {

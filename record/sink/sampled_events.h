@@ -35,13 +35,19 @@ struct sampled_events {
 	const struct events *open;	/* borrowed */
 	struct sampled_event *v;	/* owned; open->n of them */
 	struct event_budget budget;
+	uint8_t *room;		/* owned; masked payloads: PAYLOAD_MAX bytes for each of @slots samples */
+	size_t slots, next;
+	uint8_t *whole;		/* owned; the payload that is being masked */
 	/* The latest counts, by id. Those of members of inherited groups are by thread as well. */
 	struct u64map counts;
 	bool by_thread;
 };
 
-/* @ev is open. Release with sampled_events_free(). */
-struct sampled_events *sampled_events_new(const struct events *ev);
+/*
+ * @ev is open. @slots: a payload stays as it is while so many samples are parsed. Release with
+ * sampled_events_free().
+ */
+struct sampled_events *sampled_events_new(const struct events *ev, size_t slots);
 void sampled_events_free(struct sampled_events *se);	/* accepts NULL */
 
 enum sampled {
@@ -50,7 +56,7 @@ enum sampled {
 	SAMPLED_BAD,		/* inner lengths do not fit, or nobody opened its event; CPU and time are known */
 };
 
-/* As sample_parse(); also fills in the event, its period, and the payload, masked in the record. */
+/* As sample_parse(); also fills in the event and its period, and masks the payload. */
 enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_event_header *h, struct raw_sample *raw);
 
 /*

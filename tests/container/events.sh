@@ -5,8 +5,10 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_target calls
-need_target faults
+need_cmd jq
+need_cmd python3
 ctr_need
+TOOLS=$(cd "$(dirname "$0")/../tools" && pwd)
 cd "$T" || exit 1
 PPID_EVENT=syscalls:sys_enter_getppid
 "$NSPROF" record -q --dry-run -e $PPID_EVENT 2>err || skip_all "no tracepoints of system calls here: $(cat err)"
@@ -116,6 +118,37 @@ events=$(sed -n "s/.*$PPID_EVENT: .* for \([0-9]*\) of 40000 events.*/\1/p" err)
 # Never for more than there were; what was lost before it was thinned is missing.
 check "and the samples stand for the calls: ${events:-none}" test "${events:-0}" -ge 10000 -a "${events:-0}" -le 40000
 end
+
+# What the file says about each event, by a reader written from the manual page alone.
+check "what cannot be opened is left out" "$NSPROF" record -o some --call-graph none -e cpu-clock,mem:0x8000000000000000:x -e sched:sched_process_exec --fields --optional-events -- \
+	env true
+like "it says so" "$(<"$T/check.err")" "left out: cannot record event 'mem:0x8000000000000000:x'"
+"$NSPROF" info --json some >some.json
+is "and so does the recording" "$(jq -r '[.events[].name] | join(" ")' some.json)" "cpu-clock sched:sched_process_exec"
+like "with the reason" "$(jq -r .settings.left_out some.json)" "cannot record event 'mem:0x8000000000000000:x'"
+is "each exec" "$(jq '.events[1] | [.samples, .count, .lost]' -c some.json)" "[2,2,0]"
+"$NSPROF" record -q -o all --call-graph none -e sched:sched_process_exec --fields=all -- env true
+cat >fields.py <<'PY'
+# The number pid and the text filename in the payloads of the execs.
+import re, struct, sys
+sys.path.insert(0, sys.argv[1])
+from read_recording import Recording
+at, out = {}, []
+for what, x in Recording(sys.argv[2]).items():
+	if what == 'event' and x.name == 'event':
+		x = dict(x.fields)
+		at[x['index']] = x['fields'].decode() if isinstance(x['fields'], bytes) else x['fields']
+	elif what == 'sample' and x.payload:
+		def offset(name):
+			return int(re.search(r' %s;\s*offset:(\d+)' % name, at[x.event])[1])
+		pid, = struct.unpack_from('<i', x.payload, offset('pid'))
+		text, = struct.unpack_from('<I', x.payload, offset('filename'))
+		name = x.payload[text & 0xffff:(text & 0xffff) + (text >> 16)]
+		out.append('%s %s' % ('pid' if pid == x.pid else pid, name.rstrip(b'\0').decode() or '-'))
+print('\n'.join(out))
+PY
+is "--fields: numbers without text" "$(python3 fields.py "$TOOLS" some | sort -u)" "pid -"
+like "--fields=all: text too" "$(python3 fields.py "$TOOLS" all | tail -1)" "^pid /.*/true$"
 
 # One of several fails.
 echo precious >kept

@@ -41,7 +41,7 @@ static void rig_open(struct rig *r)
 		event_ids_put(&r->ev.ids, 10 + i, i, 0);
 		event_ids_put(&r->ev.ids, 20 + i, i, 0);
 	}
-	r->se = sampled_events_new(&r->ev);
+	r->se = sampled_events_new(&r->ev, 1);
 }
 
 static void rig_close(struct rig *r)
