@@ -74,6 +74,28 @@ wait_for '[ "$(ls data.[0-9]* 2>/dev/null | wc -l)" = 1 ]' 20
 go
 stop
 is "two files: all calls" "$(n $PPID_EVENT)" 20000
+for f in data.[0-9]*; do
+	"$NSPROF" info --json "$f" | jq '.events[0].samples'
+done >each
+is "and each of them is in a file" "$(awk '{ n += $1 } END { print NR, n }' each)" "2 20000"
+rm -f data.[0-9]*
+record_calls -G "$A" -e cpu-clock -e $PPID_EVENT --overwrite=60s
+go
+kill -USR2 $RECORDER
+wait_for 'grep -q "wrote .*data\.[0-9]*" err' 20
+stop
+is "a flight recorder: all calls" "$("$NSPROF" info --json data.[0-9]* | jq -c '[.events[1] | .name, .samples, .count]')" "[\"$PPID_EVENT\",10000,10000]"
+end
+
+# A cgroup that is removed and made again: its new events are known, too.
+record_calls -G "$B" -e $PPID_EVENT,cpu-clock
+rmdir "$CTR_V2/$B"
+mkdir "$CTR_V2/$B"
+wait_for 'grep -q "came back" err' 20
+start "$B" 3000 0
+go
+stop
+is "a cgroup that comes back: all calls" "$(n $PPID_EVENT)" 3000
 end
 
 # By process, with the children that it starts.

@@ -106,4 +106,21 @@ record_end
 folded >f
 check "a CPU comes back: what ran on the other meanwhile" grep -q "^spin-a;.*aaa_leaf" f
 check "a CPU comes back: what runs on it" life f spin-b "$CHAIN_B"
+
+# ---- several events: all of them are opened again
+if "$NSPROF" record -q --dry-run -e syscalls:sys_enter_getppid 2>probe.err; then
+	"$NSPROF" record -v -o a.data --call-graph none -e cpu-clock,syscalls:sys_enter_getppid -G "$CTR_CGROOT/other" 2>err &
+	RECORDER=$!
+	wait_for 'grep -q "sampling began" err' 20
+	echo 0 >$cpu
+	wait_for 'grep -q "went offline" err' 10
+	echo 1 >$cpu
+	wait_for 'grep -q "came back" err' 10
+	run_in "$CTR_CGROOT/other" taskset -c 1 "$TARGETS/calls" 2000 0 <<<"" >/dev/null
+	record_end
+	is "a CPU comes back: each call on it" "$("$NSPROF" info --json a.data | jq -c '.events[1] | [.samples, .count, .lost]')" "[2000,2000,0]"
+	is "and on no other" "$("$NSPROF" info --json a.data | jq -c '[.counts_by_cpu[] | select(.event == 1 and .samples > 0) | .cpu]')" "[1]"
+else
+	skip "several events on a CPU that comes back" "no tracepoints of system calls: $(cat probe.err)"
+fi
 done_testing
