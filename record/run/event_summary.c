@@ -112,17 +112,36 @@ static void print_thinned(const struct events *ev, size_t i, const struct budget
 		since, (unsigned long long)(ev->v[i].period << b->level_max));
 }
 
+/* A pattern names hundreds of tracepoints, most of which never come. If there are more than these, they share a line. */
+#define QUIET_MAX 4u
+
+static bool is_quiet(const struct rec_event *e, const struct ev_counts *c, const struct ledger_event *of)
+{
+	return e->sel.tracepoint && !c->samples && !c->lost && !c->count && !of->throttled && !of->throttled_before;
+}
+
 void event_summary_print(const struct events *ev, const struct sampled_events *se, struct ledger *lg, const struct ledger_part *counts,
 			 uint64_t began)
 {
+	size_t quiet = 0;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		const struct ev_counts sum = sum_of(counts, i);
+
+		quiet += is_quiet(&ev->v[i], &sum, ledger_event(lg, (uint32_t)i));
+	}
 	for (size_t i = 0; i < ev->n; i++) {
 		const struct budget_event *b = se ? &se->budget.ev[i] : NULL;
 		const struct ledger_event *of = ledger_event(lg, (uint32_t)i);
 		const struct ev_counts sum = sum_of(counts, i);
 
+		if (quiet > QUIET_MAX && is_quiet(&ev->v[i], &sum, of))
+			continue;
 		if (ev->n > 1 || (b && b->level_max))
 			print_event(ev, i, &sum, b, of->throttled + of->throttled_before);
 		if (b && b->level_max)
 			print_thinned(ev, i, b, began);
 	}
+	if (quiet > QUIET_MAX)
+		pr_info("%zu other tracepoints: 0 samples, and the kernel counted none", quiet);
 }

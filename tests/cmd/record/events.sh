@@ -45,6 +45,21 @@ refuses "2,000 events" 129 "at most 1024" -e "$(seq -f 'r%.0f' -s, 1000 2999)"
 refuses "--filter without an event" 129 "no event is given before it" --filter 'x==1'
 refuses "--filter of an event that is no tracepoint" 129 "'-e cpu-clock' before it names no tracepoint" -e cpu-clock --filter 'x==1'
 
+# ---- what only the kernel knows ----
+# A breakpoint on what sh never writes; x86 has four.
+if [ "$(uname -m)" = x86_64 ] && "$NSPROF" record -q -e mem:0x10000:w -o bp -- true 2>/dev/null; then
+	refuses_now() { # WHAT PATTERN OPTION...
+		check_rc "$1" 1 "$NSPROF" record -q -o "$T/out" "${@:3}" -- true
+		like "$1: said" "$(<"$T/check.err")" "$2"
+	}
+	refuses_now "reading alone" "'mem:0x10000:r' .*Invalid argument: .*use :w or :rw" -e mem:0x10000:r
+	refuses_now "an address that does not fit the length" "'mem:0x10001/4:w' .*multiple of the length" -e mem:0x10001/4:w
+	refuses_now "five breakpoints" "'mem:0x10040:w' .*No space left on device: all breakpoint registers" \
+		-e mem:0x10000:w,mem:0x10010:w,mem:0x10020:w,mem:0x10030:w -e mem:0x10040:w
+else
+	skip "breakpoints" "this machine has none, or they are in use"
+fi
+
 # ---- list ----
 "$NSPROF" list >list || fail "list"
 like "software events" "$(<list)" '^  page-faults .*\(also: faults\)$'
@@ -125,6 +140,11 @@ if "$NSPROF" list syscalls:sys_enter_kill >/dev/null 2>&1; then
 else
 	skip "only what matches is sampled" "this kernel has no tracepoints of system calls"
 fi
+
+# Tracepoints that never came share a line.
+"$NSPROF" record -e 'sched:*' --call-graph none -o tp -- true 2>err
+is "the closing lines of a pattern" "$(grep -cE ' 0 samples, none lost$' err) $(grep -cE '[0-9]+ other tracepoints: 0 samples' err)" "0 1"
+like "with those that came" "$(<err)" 'sched:sched_process_exec: 1 sample, none lost'
 
 # ---- where tracefs is not, cannot be read, or is hidden ----
 if unshare -m true 2>/dev/null && [ -n "$tracing" ]; then
