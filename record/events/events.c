@@ -63,12 +63,12 @@ uint64_t events_budget(const struct events *ev)
 
 bool events_have_ids(const struct events *ev)
 {
-	return ev->n > 1 || events_thins(ev, 0);
+	return ev->n > 1 || events_thins(ev, 0) || (ev->opts->payloads && ev->v[0].sel.tracepoint);
 }
 
 bool events_listed(const struct events *ev)
 {
-	return events_have_ids(ev) || (ev->opts->payloads && ev->v[0].sel.tracepoint);
+	return events_have_ids(ev);
 }
 
 uint64_t events_ring_ms(const struct events *ev)

@@ -144,7 +144,7 @@ bool events_thins(const struct events *ev, size_t event);
 uint64_t events_budget(const struct events *ev);
 /* Does the file say which events it has? One plain event is described by INFO alone. */
 bool events_listed(const struct events *ev);
-/* Are the ids of samples needed: are there several events, or does a period change? */
+/* Are the ids of samples needed: are there several events, fields of a tracepoint, or a period that changes? */
 bool events_have_ids(const struct events *ev);
 
 /* Memory of the machine, bytes. */
