@@ -130,19 +130,11 @@ int64_t clock_starts_ns(void)
 	return now_ns(CLOCK_BOOTTIME) - start_shift;
 }
 
-int64_t clock_wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
-}
-
 int64_t clock_file_late_ns(void)
 {
 	struct timespec ts;
 
 	if (clock_getres(CLOCK_REALTIME_COARSE, &ts))
 		return 10000000;	/* 100 ticks per second, the fewest */
-	return ts.tv_sec * NS_PER_SEC + ts.tv_nsec;
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
 }

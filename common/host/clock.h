@@ -11,8 +11,6 @@
 uint64_t clock_mono_ns(void);
 /* The kernel's CLOCK_MONOTONIC_RAW, likewise. */
 uint64_t clock_raw_ns(void);
-/* ns since the epoch. */
-int64_t clock_wall_ns(void);
 /* CPU time of the calling thread in ns. */
 uint64_t clock_thread_ns(void);
 /*

@@ -6,6 +6,8 @@
 
 #include "base/util.h"
 
+#define FIELD "field:"
+
 static const char *const by_names[] = {
 	[LEAD_NONE] = "none",
 	[LEAD_COMM] = "comm",
@@ -36,10 +38,14 @@ int lead_parse(const char *text, struct lead *out)
 	out->n = 0;
 	for (;;) {
 		size_t len = strcspn(text, ",");
-		enum lead_by by;
+		enum lead_by by = LEAD_FIELD;
 
+		if (len > strlen(FIELD) && !strncmp(text, FIELD, strlen(FIELD)))
+			out->field = text + strlen(FIELD);
+		else if (lead_parse_kind(text, len, &by))
+			return -EINVAL;
 		/* The same kind twice is a mistake. */
-		if (lead_parse_kind(text, len, &by) || seen[by])
+		if (seen[by])
 			return -EINVAL;
 		seen[by] = true;
 		if (by != LEAD_NONE)
@@ -48,7 +54,7 @@ int lead_parse(const char *text, struct lead *out)
 			break;
 		text += len + 1;
 	}
-	if (!several && (seen[LEAD_CONTAINER] || seen[LEAD_EVENT]))
+	if (!several && (seen[LEAD_CONTAINER] || seen[LEAD_EVENT] || seen[LEAD_FIELD]))
 		out->by[out->n++] = LEAD_COMM;
 	return 0;
 }
@@ -59,6 +65,31 @@ bool lead_has(const struct lead *lead, enum lead_by by)
 		if (lead->by[i] == by)
 			return true;
 	return false;
+}
+
+bool lead_field_value(const char *fields, const char *name, size_t len, struct strbuf *out)
+{
+	while (*fields) {
+		const size_t n = strcspn(fields, " ");
+
+		if (n > len && fields[len] == '=' && !strncmp(fields, name, len)) {
+			strbuf_add(out, fields + len + 1, n - len - 1);
+			return true;
+		}
+		fields += n + (fields[n] == ' ');
+	}
+	return false;
+}
+
+void lead_field_text(const struct lead *lead, const char *fields, struct strbuf *out)
+{
+	const size_t len = strcspn(lead->field, ",");
+
+	strbuf_add(out, lead->field, len);
+	strbuf_addc(out, '=');
+	/* Samples of other events, and records that are too short. */
+	if (!lead_field_value(fields, lead->field, len, out))
+		strbuf_adds(out, "[none]");
 }
 
 void lead_thread_text(enum lead_by by, const char *comm, uint32_t pid, uint32_t tid, bool merged, struct strbuf *out)

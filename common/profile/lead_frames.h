@@ -27,24 +27,34 @@ enum lead_by {
 	LEAD_THREAD,	/* "nginx-4711/4713" */
 	LEAD_CONTAINER,	/* "1f2e3d4c5b6a"; followed by "[runtime_helper]" where it applies */
 	LEAD_EVENT,	/* "cpu-clock" */
+	LEAD_FIELD,	/* "prev_state=1", a field of a tracepoint */
 	LEAD_KINDS,
 };
 
 struct lead {
 	enum lead_by by[LEAD_KINDS];	/* root first */
 	uint32_t n;
+	const char *field;	/* of LEAD_FIELD: "prev_state"; borrowed, ends with a comma or NUL */
 	bool merge_threads;	/* threadname.h; merged threads have "N" as tid, too; pids stay */
 };
 
 /*
  * Parse kinds separated by commas: "container,process". "container" alone means "container,comm",
- * and "event" alone "event,comm"; LEAD_NONE adds no frame. Leaves merge_threads unchanged. 0 or -EINVAL.
+ * and "event" and "field:NAME" alone are followed by comm, too; LEAD_NONE adds no frame. @text stays
+ * in use. Leaves merge_threads unchanged. 0 or -EINVAL.
  */
 int lead_parse(const char *text, struct lead *out);
 /* Is @by among them? */
 bool lead_has(const struct lead *lead, enum lead_by by);
-/* Parse a single kind. 0 or -EINVAL. */
+/* Parse a single kind, other than LEAD_FIELD. 0 or -EINVAL. */
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out);
+/* Append the frame of LEAD_FIELD for a thread with @fields (profile_thread.fields). */
+void lead_field_text(const struct lead *lead, const char *fields, struct strbuf *out);
+/*
+ * Append the value of @name (@len bytes) in @fields, "prev_state=1 prev_comm=bash". False: they have
+ * no such field.
+ */
+bool lead_field_value(const char *fields, const char *name, size_t len, struct strbuf *out);
 /*
  * Append the frame of a thread: LEAD_COMM, _PROCESS or _THREAD. @comm: name of the thread
  * (LEAD_PROCESS: of the process); "" or NULL when it has none. @merged: the frame stands for

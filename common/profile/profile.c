@@ -125,8 +125,8 @@ static uint64_t thread_hash(const struct profile *p, uint32_t id)
 	const struct profile_thread *t = &p->threads[id];
 	uint64_t texts = hash_combine((uint64_t)t->container << 32 | t->cgroup, (uint64_t)t->comm << 32 | t->process);
 
-	return hash_combine(texts, hash_combine((uint64_t)(uint32_t)t->pid << 32 | (uint32_t)t->tid,
-						(uint64_t)(uint32_t)t->nspid << 1 | t->helper));
+	return hash_combine(texts ^ (uint64_t)t->fields << 13, hash_combine((uint64_t)(uint32_t)t->pid << 32 | (uint32_t)t->tid,
+								    (uint64_t)(uint32_t)t->nspid << 1 | t->helper));
 }
 
 static bool thread_equal(const struct profile *p, uint32_t a, uint32_t b)
@@ -135,7 +135,7 @@ static bool thread_equal(const struct profile *p, uint32_t a, uint32_t b)
 
 	return x->container == y->container && x->cgroup == y->cgroup && x->comm == y->comm &&
 	       x->process == y->process && x->pid == y->pid && x->tid == y->tid && x->nspid == y->nspid &&
-	       x->helper == y->helper;
+	       x->helper == y->helper && x->fields == y->fields;
 }
 
 /*

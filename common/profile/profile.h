@@ -55,6 +55,11 @@ struct profile_thread {
 	uint32_t cgroup;	/* path, or 0 */
 	uint32_t comm;		/* "worker-N" of several with --merge-threads; 0: no name */
 	uint32_t process;	/* last name of the main thread, from exec to exec; 0: none */
+	/*
+	 * fields of a tracepoint, as asked for: "prev_state=1 next_comm=bash"; 0: none. Threads then
+	 * have an entry for each combination of values.
+	 */
+	uint32_t fields;
 	int32_t pid;		/* -1: folded text */
 	int32_t tid;		/* PROFILE_TID_MERGED: several (--merge-threads); -1: folded text */
 	int32_t nspid;		/* pid in its innermost namespace; -1: unknown */

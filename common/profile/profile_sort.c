@@ -36,7 +36,8 @@ static int compare_threads(const void *pa, const void *pb, void *ctx)
 	c = c ? c : compare_texts(p, a->comm, b->comm);
 	c = c ? c : compare_texts(p, a->process, b->process);
 	c = c ? c : compare_numbers(a->nspid, b->nspid);
-	return c ? c : compare_numbers(a->helper, b->helper);
+	c = c ? c : compare_numbers(a->helper, b->helper);
+	return c ? c : compare_texts(p, a->fields, b->fields);
 }
 
 static int compare_frames(const void *pa, const void *pb, void *ctx)
@@ -97,6 +98,7 @@ static uint32_t *copy_threads(struct sorter *s)
 		t.cgroup = copy_text(s, t.cgroup);
 		t.comm = copy_text(s, t.comm);
 		t.process = copy_text(s, t.process);
+		t.fields = copy_text(s, t.fields);
 		map[list[i]] = profile_thread(s->to, &t);
 	}
 	free(wanted);

@@ -14,11 +14,11 @@
 #include "event.h"
 #include "profile/profile.h"
 
-/* A profile of one event is of the first version, which older programs read. */
+/* A profile of one event without fields is of the first version, which older programs read. */
 #define VERSION_ONE "1"
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 9	/* per line, including its letter */
+#define FIELDS_MAX 10	/* per line, including its letter */
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -27,6 +27,7 @@ static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 struct writer {
 	FILE *to;
 	const struct profile *p;
+	bool fields;		/* of threads */
 	struct strbuf out;
 	uint64_t lines;
 	uint32_t crc;		/* of everything written so far */
@@ -95,6 +96,8 @@ static void write_names(struct writer *w)
 		add_text(w, t->comm);
 		add_text(w, t->process);
 		strbuf_addf(&w->out, "\t%" PRId32 "\t%" PRId32 "\t%" PRId32 "\t%d", t->pid, t->tid, t->nspid, t->helper);
+		if (w->fields)
+			add_text(w, t->fields);
 		end_line(w);
 	}
 	for (uint32_t i = 1; i < p->nframes; i++) {
@@ -114,7 +117,9 @@ int profile_write(FILE *to, const struct profile *p)
 {
 	struct writer w = { .to = to, .p = p };
 
-	strbuf_adds(&w.out, p->nevents ? PROFILE_MAGIC VERSION_SEVERAL : PROFILE_MAGIC VERSION_ONE);
+	for (uint32_t i = 1; i < p->nthreads; i++)
+		w.fields |= p->threads[i].fields != 0;
+	strbuf_adds(&w.out, p->nevents || w.fields ? PROFILE_MAGIC VERSION_SEVERAL : PROFILE_MAGIC VERSION_ONE);
 	end_line(&w);
 	for (uint32_t i = 0; i < p->nmeta; i++) {
 		strbuf_addc(&w.out, 'M');
@@ -283,13 +288,14 @@ static bool read_thread(struct reader *r)
 	struct profile_thread t;
 	uint32_t n = p->nthreads;
 
-	if (r->n != 9 || !whole(r->f[5], -1, &t.pid) || !whole(r->f[6], PROFILE_TID_MERGED, &t.tid) ||
+	if ((r->n != 9 && !(r->several && r->n == 10)) || !whole(r->f[5], -1, &t.pid) || !whole(r->f[6], PROFILE_TID_MERGED, &t.tid) ||
 	    !whole(r->f[7], -1, &t.nspid) || !flag(r->f[8], &t.helper))
 		return false;
 	t.container = string(r, r->f[1]);
 	t.cgroup = string(r, r->f[2]);
 	t.comm = string(r, r->f[3]);
 	t.process = string(r, r->f[4]);
+	t.fields = r->n == 10 ? string(r, r->f[9]) : 0;
 	return profile_thread(p, &t) == n;
 }
 
@@ -345,7 +351,7 @@ static bool read_count(struct reader *r)
 	struct profile_count c = { 0 };
 
 	/* Without times there is one block, which has number 0. */
-	if (r->n != (r->several ? 7 : 6) || (r->several && !id_below(r->f[6], p->nevents, &c.event)) || !id_below(r->f[1], p->nthreads, &c.thread) || !id_below(r->f[2], p->nnodes, &c.node) ||
+	if (r->n != (p->nevents ? 7 : 6) || (p->nevents && !id_below(r->f[6], p->nevents, &c.event)) || !id_below(r->f[1], p->nthreads, &c.thread) || !id_below(r->f[2], p->nnodes, &c.node) ||
 	    !id_below(r->f[3], p->block_ns ? p->nblocks : 1, &c.block) || !number(r->f[4], UINT64_MAX, &c.samples) ||
 	    !number(r->f[5], UINT64_MAX, &c.period))
 		return false;

@@ -17,7 +17,6 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
-#include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/opener_loss.h"
 #include "host/parser.h"
@@ -557,20 +556,6 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	d->path = intern_str(dt->paths, e->path);
 }
 
-/*
- * Is a file that was opened for a mapping of @d the one that was mapped first? Another mapping may
- * have replaced that one since the kernel reported it.
- */
-static bool is_binary(const struct dso *d, const struct looks *l, const struct stat *st)
-{
-	/* Only its inode is known, and that was compared. */
-	if (d->unseen_ns)
-		return l->elf && d->ev.ino && mtime_ns(st) + clock_file_late_ns() < d->unseen_ns;
-	if (l->len != d->ev.build_id_len || memcmp(l->id, d->ev.build_id, l->len) || (d->loads && l->loads != d->loads))
-		return false;
-	return l->len || (d->ev.size == (uint64_t)st->st_size && d->ev.ino == st->st_ino);
-}
-
 void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
 {
 	struct dso *d = e->dso;
@@ -591,7 +576,9 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		d->pin_tries += fd != -ETIMEDOUT;
 		return;
 	}
-	if (look_at(dt, e, fd, &l) || !is_binary(d, &l, &st)) {
+	/* Another mapping may have replaced this one since the kernel reported it. */
+	if (look_at(dt, e, fd, &l) || l.len != d->ev.build_id_len || memcmp(l.id, d->ev.build_id, l.len) || (d->loads && l.loads != d->loads) ||
+	    (!l.len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
 		nsopen_close(fd);
 		d->pin_tries++;
 		return;
@@ -698,11 +685,8 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
 		if (e->dso && dsotab_rewritten(e->dso))
 			e->dso = NULL;
-		if (!e->dso && !memfd) {
+		if (!e->dso && !memfd)
 			e->dso = add_dso(dt, u, e, NULL, 0);
-			if (e->dso && fd == -ETIMEDOUT && !dt->detached)
-				e->dso->unseen_ns = clock_wall_ns();
-		}
 		if (e->dso)
 			set_alias(dt, &hint, e->dso);
 		return;

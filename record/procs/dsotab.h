@@ -38,11 +38,6 @@ struct dso {
 	uint32_t pid;		/* mapped it when it was pinned */
 	uint64_t held_size;	/* of the file when pinned; ev has the first file's */
 	int64_t held_mtime_ns;
-	/*
-	 * Wall clock: nothing answered when it was mapped, so the recording has no build-id, size or
-	 * time of it. Its file can still be held later. 0: it was looked at.
-	 */
-	int64_t unseen_ns;
 	struct rootpin *root;	/* its debug file may be below it; NULL = unknown */
 	const char *path;	/* its path there, the interner's; NULL = not pinned yet */
 	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */

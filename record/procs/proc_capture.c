@@ -45,8 +45,6 @@ static bool has_changed(const struct dso *d)
 
 	if (d->ev.build_id_len)
 		return false;
-	if (d->unseen_ns)
-		return dsotab_rewritten(d);
 	return nsopen_stat(d->pin.fd, &st) || (uint64_t)st.st_size != d->ev.size ||
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != d->ev.mtime_ns;
 }

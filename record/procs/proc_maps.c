@@ -106,10 +106,13 @@ enum moved {
 	MOVED_PARTS,	/* parts of it are, marked in *@now: add @e, then add_moved() */
 };
 
-/* The mapping at index *@i of @ms, if it begins below @end. From mapset_above() of a start on, these overlap. */
-static const struct map_entry *next_below(const struct mapset *ms, uint64_t end, uint32_t *i)
+/* The first mapping in @ms that overlaps [@start, @end), from index *@i on; NULL: none. */
+static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
 {
-	return *i < ms->n && ms->maps[*i].start < end ? &ms->maps[(*i)++] : NULL;
+	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
+		if (ms->maps[*i].end > start)
+			return &ms->maps[(*i)++];
+	return NULL;
 }
 
 /*
@@ -129,14 +132,14 @@ static bool looks_moved(const struct proc *p, const struct map_entry *e)
 /* Is @e, which @p has mapped now, a copy of code of a file that was mapped there before? */
 static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
 {
-	uint32_t i = mapset_above(p->maps, e->start);
 	const struct map_entry *old;
+	uint32_t i = 0;
 	int err;
 
 	*now = NULL;
 	if (e->moved || !proc_is_memory(p, e))
 		return MOVED_NOT;
-	while ((old = next_below(p->maps, e->end, &i)))
+	while ((old = next_in(p->maps, e->start, e->end, &i)))
 		e->over_file |= old->over_file || (old->kind == MAPPING_FILE && !proc_is_memory(p, old));
 	if (!e->over_file || p->moved_looks >= LOOKS_MAX)
 		return MOVED_NOT;
@@ -150,10 +153,10 @@ static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time,
 /* Takes the reference to @now. */
 static void add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time)
 {
-	uint32_t i = mapset_above(now, e->start);
 	const struct map_entry *in;
+	uint32_t i = 0;
 
-	while ((in = next_below(now, e->end, &i))) {
+	while ((in = next_in(now, e->start, e->end, &i))) {
 		struct map_entry part = *in;
 
 		if (!in->moved)

@@ -277,14 +277,26 @@ static bool shows_events(const struct report_opts *o)
 	return !o->focus && !o->folded;
 }
 
+/* The first event that has samples with fields; 0 if there is none. */
+static uint32_t event_with_fields(const struct profile *p)
+{
+	/* Counts are sorted by event. */
+	for (size_t i = 0; i < p->ncounts; i++)
+		if (p->threads[p->counts[i].thread].fields)
+			return p->counts[i].event;
+	return 0;
+}
+
 /* Returns @p, or the part of it that is shown. Sets what each of several events is weighed by. */
 static struct profile *choose_events(struct report_opts *o, struct profile *p)
 {
 	const bool pictured = o->tree || o->kind == REPORT_FORMAT_SVG;
 
 	if (p->nevents && !shows_events(o)) {
-		profile_pick_tell(p, 0, load_shown(o->load.path), pictured ? "; --by event shows all" : "");
-		p = profile_only(p, 0);
+		const uint32_t at = o->load.fields ? event_with_fields(p) : 0;
+
+		profile_pick_tell(p, at, load_shown(o->load.path), pictured ? "; --by event shows all" : "");
+		p = profile_only(p, at);
 	}
 	for (uint32_t i = 0; i < p->nevents; i++) {
 		if (o->weight != REPORT_WEIGHT_BEST)

@@ -293,6 +293,17 @@ static int check_format(struct report_opts *o)
 	return 0;
 }
 
+/* The fields that keys and leading frames name. */
+static void keep_fields(struct report_opts *o)
+{
+	sortkeys_fields(&o->table.sort, &o->fields);
+	if (lead_has(&o->lead, LEAD_FIELD)) {
+		strbuf_adds(&o->fields, o->fields.len ? "," : "");
+		strbuf_add(&o->fields, o->lead.field, strcspn(o->lead.field, ","));
+	}
+	o->load.fields = o->fields.s;
+}
+
 static int check_opts(struct report_opts *o)
 {
 	if (check_format(o) || load_check_filters(&o->load))
@@ -302,16 +313,18 @@ static int check_opts(struct report_opts *o)
 		return -EINVAL;
 	}
 	if (lead_parse(o->by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event or none, each at most once, separated by "
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME or none, each at most once, separated by "
 		       "commas", o->by);
 		return -EINVAL;
 	}
-	if (o->kind == REPORT_FORMAT_HTML && lead_has(&o->lead, LEAD_EVENT)) {
-		pr_err("--by event does not work with --format html: the page has a list of events");
+	if (o->kind == REPORT_FORMAT_HTML && (lead_has(&o->lead, LEAD_EVENT) || lead_has(&o->lead, LEAD_FIELD))) {
+		pr_err("--by %s does not work with --format html%s", o->by,
+		       lead_has(&o->lead, LEAD_EVENT) ? ": the page has a list of events" : "; --format svg shows fields");
 		return -EINVAL;
 	}
 	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
 		return -EINVAL;
+	keep_fields(o);
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
 	o->load.raw_names = !o->demangle;
 	/* Programs read folded stacks and expect all of them. */
@@ -364,7 +377,7 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		OPT_GROUP("Table"),
 		{ "sort", 's', "KEYS", "print one row per KEYS (default: comm,dso,symbol)",
 		  OPT_CALL, o, set_sort,
-		  .value = ",symbol|dso|srcline|comm|pid|tid|container|cgroup",
+		  .value = ",symbol|dso|srcline|comm|pid|tid|container|cgroup|field:",
 		  .more =
 			"There is one row for each combination, with columns in this order. "
 			"perf's spelling -F KEYS works too. Folded text knows nothing else, so "
@@ -378,7 +391,8 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"- comm: the thread's name.\n"
 			"- pid, tgid: the process, as 4711:nginx.\n"
 			"- tid: the thread.\n"
-			"- container, cgroup: where it ran." },
+			"- container, cgroup: where it ran.\n"
+			"- field:NAME: a field of a tracepoint recorded with --fields." },
 		{ "children", 0, NULL, "count only a row's own samples, not those of its callees",
 		  OPT_SWITCH, &o->table.children,
 		  .more = "Rows are sorted by these, in the column Overhead." },
@@ -422,10 +436,10 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"The default is 0.5 for the call tree and 0 for -g folded; the number in "
 			"the WORDS of -g limits its stacks." },
 		{ "by", 0, "LIST", "put these frames in front of stacks in tree and flame graph",
-		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|none",
+		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|field:|none",
 		  .more =
-			"One or several of container, process, thread, comm (default), event and "
-			"none. See nsprof-symbolize(1)." },
+			"One or several of container, process, thread, comm (default), event, "
+			"field:NAME and none. See nsprof-symbolize(1)." },
 		{ "stats", 0, NULL, "print only the number of samples, as perf does", OPT_FLAG,
 		  &o->stats, .more = NULL },
 		{ "header-only", 0, NULL, "print only the head of the table", OPT_FLAG,
@@ -507,4 +521,5 @@ void report_options_fini(struct report_opts *o)
 	free(o->load.filters);
 	free(o->load.lists);
 	free(o->sort);
+	strbuf_fini(&o->fields);
 }

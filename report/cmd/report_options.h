@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/strbuf.h"
 #include "input/load.h"
 #include "profile/lead_frames.h"
 #include "views/table.h"
@@ -21,6 +22,7 @@ struct report_opts {
 	struct load_opts load;
 	const char *input, *output, *format, *focus, *by, *title;
 	char *sort;			/* owned; NULL = the default */
+	struct strbuf fields;		/* of tracepoints, for load.fields */
 	struct lead lead;	/* --by */
 	struct table_opts table;
 	enum report_format kind;

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/strbuf.h"
 #include "base/tempfile.h"
 #include "base/util.h"
 #include "base/xalloc.h"
@@ -21,6 +22,7 @@
 #include "input/reshape.h"
 #include "input/select.h"
 #include "input/source.h"
+#include "profile/lead_frames.h"
 #include "recording.h"
 #include "recording/rec_reader.h"
 
@@ -271,8 +273,10 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 		return "--max-stack";
 	if (o->raw_names)
 		return "--no-demangle";
-	if (profile)	/* it may have been written with --srcline */
+	if (profile)	/* it may have been written with --srcline, or --with-fields */
 		return NULL;
+	if (o->fields)
+		return "field:NAME";
 	return o->nfilters ? "--filter" : o->merge_threads ? "--merge-threads" : o->srcline ? "--sort srcline" : NULL;
 }
 
@@ -303,6 +307,34 @@ int load_check_filters(const struct load_opts *o)
 
 	filter_fini(&f);
 	return err;
+}
+
+/* Does some thread of @p have the field @name (@len bytes)? */
+static bool has_field(const struct profile *p, const char *name, size_t len)
+{
+	struct strbuf value = STRBUF_INIT;
+	bool has = false;
+
+	for (uint32_t i = 1; i < p->nthreads && !has; i++)
+		has = lead_field_value(profile_text(p, p->threads[i].fields), name, len, &value);
+	strbuf_fini(&value);
+	return has;
+}
+
+/* Does a saved profile have the fields that are asked for? 0, or -ENOENT after a message. */
+static int check_fields(const struct load_opts *o, const struct profile *p)
+{
+	for (const char *name = o->fields ? o->fields : ""; *name;) {
+		const size_t len = strcspn(name, ",");
+
+		if (!has_field(p, name, len)) {
+			pr_err("the profile %s has no field '%.*s'; symbolize --format profile --with-fields %.*s keeps it", load_shown(o->path),
+			       (int)len, name, (int)len, name);
+			return -ENOENT;
+		}
+		name += len + (name[len] == ',');
+	}
+	return 0;
 }
 
 /* --event on a saved profile. */
@@ -348,6 +380,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 		return -errno;
 	}
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
+	if (!err && profile)
+		err = check_fields(o, *out);
 	if (!err && profile)
 		err = select_event(o, out);
 	if (!err && profile)

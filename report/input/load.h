@@ -31,6 +31,7 @@ struct load_opts {
 	bool merge_threads, no_inline;	/* symbolize --merge-threads, --no-inline; reshape() */
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
+	const char *fields;	/* symbolize --with-fields: "a,b"; NULL: none */
 	const char *event;	/* the only event, also of a saved profile; NULL: all */
 	bool quiet, no_sandbox;
 };

@@ -55,6 +55,7 @@ uint32_t *reshape_threads(struct profile *to, const struct profile *p)
 		t.cgroup = copy_text(to, p, t.cgroup);
 		t.comm = copy_text(to, p, t.comm);
 		t.process = copy_text(to, p, t.process);
+		t.fields = copy_text(to, p, t.fields);
 		ids[i] = profile_thread(to, &t);
 	}
 	return ids;

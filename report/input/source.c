@@ -109,6 +109,8 @@ static void __attribute__((noreturn)) exec_symbolize(const struct load_opts *o, 
 		argv[i++] = "--no-sandbox";
 	if (o->event)
 		argv[i++] = xasprintf("--event=%s", o->event);
+	if (o->fields)
+		argv[i++] = xasprintf("--with-fields=%s", o->fields);
 	for (size_t k = 0; k < o->nfilters; k++) {
 		argv[i++] = "--filter";
 		argv[i++] = o->filters[k];

@@ -59,6 +59,12 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t eve
 	for (uint32_t i = 0; i < lead->n; i++) {
 		const bool process = lead->by[i] == LEAD_PROCESS && th->process;
 
+		if (lead->by[i] == LEAD_FIELD) {
+			strbuf_reset(&text);
+			lead_field_text(lead, profile_text(b->p, th->fields), &text);
+			node = add_lead(b->t, node, text.s);
+			continue;
+		}
 		if (lead->by[i] == LEAD_EVENT) {
 			node = event_node(b, node, event);
 			continue;

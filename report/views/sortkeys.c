@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/lead_frames.h"
 
 static const struct {
 	const char *name, *other;	/* @other: perf's second spelling */
@@ -24,6 +25,8 @@ static const struct {
 	[SORT_TID] = { "tid", NULL, "Tid:Command", GRID_TEXT },
 	[SORT_CONTAINER] = { "container", NULL, "Container", GRID_TEXT },
 	[SORT_CGROUP] = { "cgroup", NULL, "Cgroup", GRID_TEXT },
+	/* Title and name are those of the field. */
+	[SORT_FIELD] = { "", NULL, "", GRID_TEXT },
 };
 
 #define NO_BRANCHES "recordings have no branch records"
@@ -48,7 +51,8 @@ static const struct {
 	{ " addr weight weight1 weight2 weight3 local_weight ins_lat local_ins_lat retire_lat local_retire_lat p_stage_cyc local_p_stage_cyc op "
 	  "cache mem memory snoop tlb dtlb locked blocked dcacheline symbol_daddr dso_daddr symbol_iaddr phys_daddr data_page_size "
 	  "code_page_size simd type typeoff typecln", NO_DATA },
-	{ " transaction trace", "tracepoints and transactions are not recorded" },
+	{ " transaction", "transactions are not recorded" },
+	{ " trace", "field:NAME has a row for each value of a field" },
 };
 
 /* Why perf's key @text of @len bytes is unsupported; NULL: not a key of perf. */
@@ -75,9 +79,39 @@ static int refuse(const char *text, size_t len)
 	if (why)
 		pr_err("perf has the sort key '%.*s', nsprof does not: %s", (int)len, text, why);
 	else
-		pr_err("invalid sort key '%.*s'; the keys are symbol, dso, srcline, comm, pid, tid, container and cgroup, each at most once",
+		pr_err("invalid sort key '%.*s'; the keys are symbol, dso, srcline, comm, pid, tid, container, cgroup and field:NAME, each at most once",
 		       (int)len, text);
 	return -EINVAL;
+}
+
+#define FIELD "field:"
+
+static bool is_field(const char *text, size_t len)
+{
+	return len > strlen(FIELD) && !strncmp(text, FIELD, strlen(FIELD));
+}
+
+/* The name of the @k-th key, which is a field; *@len: its length. */
+static const char *field_name(const struct sortkeys *s, size_t k, size_t *len)
+{
+	const char *name = s->fields[k] + strlen(FIELD);
+
+	*len = strcspn(name, ",");
+	return name;
+}
+
+void sortkeys_fields(const struct sortkeys *s, struct strbuf *out)
+{
+	for (size_t k = 0; k < s->n; k++) {
+		const char *name;
+		size_t len;
+
+		if (s->keys[k] != SORT_FIELD)
+			continue;
+		name = field_name(s, k, &len);
+		strbuf_adds(out, out->len ? "," : "");
+		strbuf_add(out, name, len);
+	}
 }
 
 int sortkeys_parse(const char *text, struct sortkeys *out)
@@ -90,8 +124,11 @@ int sortkeys_parse(const char *text, struct sortkeys *out)
 			if ((strlen(known[k].name) == len && !memcmp(known[k].name, text, len)) ||
 			    (known[k].other && strlen(known[k].other) == len && !memcmp(known[k].other, text, len)))
 				break;
-		if (k == SORT_KEYS || sortkeys_have(out, (enum sortkey)k))
+		if (is_field(text, len))
+			k = SORT_FIELD;
+		if (k == SORT_KEYS || out->n == SORT_MAX || (k == SORT_FIELD ? !is_field(text, len) : sortkeys_have(out, (enum sortkey)k)))
 			return refuse(text, len);
+		out->fields[out->n] = text;
 		out->keys[out->n++] = (enum sortkey)k;
 		if (!text[len])
 			return 0;
@@ -107,10 +144,21 @@ bool sortkeys_have(const struct sortkeys *s, enum sortkey key)
 	return false;
 }
 
-void sortkeys_columns(const struct sortkeys *s, struct grid *g)
+/* Fields keep their name as title, and as key the name that --sort takes. */
+static void field_column(const struct sortkeys *s, size_t k, struct groups *gs, struct grid *g)
+{
+	const uint32_t key = intern_addn(gs->texts, s->fields[k], strcspn(s->fields[k], ","));
+
+	grid_column(g, intern_str(gs->texts, key) + strlen(FIELD), intern_str(gs->texts, key), GRID_TEXT);
+}
+
+void sortkeys_columns(const struct sortkeys *s, struct groups *gs, struct grid *g)
 {
 	for (size_t i = 0; i < s->n; i++)
-		grid_column(g, known[s->keys[i]].title, known[s->keys[i]].name, known[s->keys[i]].kind);
+		if (s->keys[i] == SORT_FIELD)
+			field_column(s, i, gs, g);
+		else
+			grid_column(g, known[s->keys[i]].title, known[s->keys[i]].name, known[s->keys[i]].kind);
 }
 
 /* The value of @key for a frame, using @buf if needed; NULL: unknown. */
@@ -136,11 +184,26 @@ static void add_number(struct strbuf *buf, int32_t number, const char *comm)
 		strbuf_addf(buf, "%u:%s", (uint32_t)number, comm);
 }
 
-static const char *thread_text(enum sortkey key, const struct profile *p, uint32_t thread, struct strbuf *buf)
+/* The value of the @k-th key, a field. */
+static const char *field_text(const struct sortkeys *s, size_t k, const struct profile *p, uint32_t thread, struct strbuf *buf)
 {
+	size_t len;
+	const char *name = field_name(s, k, &len);
+
+	strbuf_reset(buf);
+	if (!lead_field_value(profile_text(p, p->threads[thread].fields), name, len, buf))
+		return "[none]";
+	return buf->len ? buf->s : "";
+}
+
+static const char *thread_text(const struct sortkeys *s, size_t k, const struct profile *p, uint32_t thread, struct strbuf *buf)
+{
+	const enum sortkey key = s->keys[k];
 	const struct profile_thread *t = &p->threads[thread];
 	const char *comm = t->comm ? profile_text(p, t->comm) : "[no_name]";
 
+	if (key == SORT_FIELD)
+		return field_text(s, k, p, thread, buf);
 	if (frame_text(key, p, &p->frames[0]))
 		return NULL;
 	strbuf_reset(buf);
@@ -190,7 +253,7 @@ void groups_init(struct groups *gs, const struct sortkeys *s, const struct profi
 		strbuf_reset(&text);
 		strbuf_addc(&text, ' ');
 		for (size_t k = 0; k < s->n; k++) {
-			const char *part = thread_text(s->keys[k], p, i, &buf);
+			const char *part = thread_text(s, k, p, i, &buf);
 
 			if (part)
 				add_part(&text, part);
@@ -245,7 +308,7 @@ void sortkeys_cells(const struct sortkeys *s, struct groups *gs, const struct pr
 	struct strbuf buf = STRBUF_INIT;
 
 	for (size_t k = 0; k < s->n; k++) {
-		const char *text = thread_text(s->keys[k], p, gs->thread_of[thread], &buf);
+		const char *text = thread_text(s, k, p, gs->thread_of[thread], &buf);
 
 		if (text)
 			text = intern_str(gs->texts, intern_add(gs->texts, text));

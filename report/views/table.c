@@ -214,7 +214,7 @@ uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct 
 		g->whole = i ? g->whole : t->nodes[0].total;
 		calltree_free(t);
 	}
-	sortkeys_columns(&o->sort, g);
+	sortkeys_columns(&o->sort, gs, g);
 	if (es.n)
 		qsort_r(es.list, es.n, sizeof(*es.list), compare, &order);
 	for (size_t i = 0; i < es.n; i++) {

@@ -376,7 +376,7 @@ static int annotate(void *ctx)
 
 	s.cfg = cfg;
 	interrupt_init(true);
-	s.r = event_choice_open(cfg->input, cfg->event, false, "", &s.events, &s.event);
+	s.r = event_choice_open(cfg->input, cfg->event, false, NULL, "", &s.events, &s.event);
 	if (!s.r)
 		return EXIT_FAILURE;
 	alive_init(s.r);

@@ -173,7 +173,7 @@ static int export(void *ctx)
 	int err;
 
 	interrupt_init(true);
-	td.reader = event_choice_open(cfg->input, cfg->event, true, "", &events, &td.event);
+	td.reader = event_choice_open(cfg->input, cfg->event, true, NULL, "", &events, &td.event);
 	if (!td.reader)
 		return EXIT_FAILURE;
 	td.events = &events;

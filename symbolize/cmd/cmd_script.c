@@ -31,11 +31,12 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 		OPT_GROUP("Output"),
 		{ "fields", 'F', "LIST", "show these fields; +NAME and -NAME change the default",
 		  OPT_CALL, o, set_fields,
-		  .value = ",comm|pid|tid|cpu|time|period|event|ip|sym|symoff|dso|srcline|cgroup",
+		  .value = ",comm|pid|tid|cpu|time|period|event|ip|sym|symoff|dso|srcline|cgroup|trace",
 		  .more =
 			"LIST holds comm, pid, tid, cpu, time, period, event, ip, sym, symoff, "
-			"dso, srcline and cgroup, separated by commas. The default is all but "
-			"symoff, srcline and cgroup." },
+			"dso, srcline, cgroup and trace, separated by commas. The default is all "
+			"but symoff, srcline, cgroup and trace. trace prints the fields of a "
+			"tracepoint as NAME=VALUE. See FIELDS." },
 		OPT_COMMON_OUTPUT(&o->output),
 		{ "header", 0, NULL, "begin with host, kernel and command line", OPT_FLAG,
 		  &o->header, .more = NULL },

@@ -9,6 +9,7 @@
 #include "base/outfile.h"
 #include "base/signals.h"
 #include "base/util.h"
+#include "base/xalloc.h"
 #include "cli/maxstack.h"
 #include "cli/opt.h"
 #include "cmd/script_perf_opts.h"
@@ -88,10 +89,16 @@ static int check(const struct words *w, struct symbolize_opts *o)
 	if (!by)
 		by = o->kind == FORMAT_FOLDED ? "comm" : "none";
 	if (lead_parse(by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event or none, each at most once, separated by "
-		       "commas", by);
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME or none, each at most once, "
+		       "separated by commas", by);
 		return -EINVAL;
 	}
+	if (o->keep && o->kind != FORMAT_PROFILE) {
+		pr_err("--with-fields works with --format profile only; --by field:NAME is for folded text");
+		return -EINVAL;
+	}
+	if (lead_has(&o->lead, LEAD_FIELD))
+		o->keep = xstrndup(o->lead.field, strcspn(o->lead.field, ","));
 	if (check_split(w, o) || !check_terminal(o))
 		return -EINVAL;
 	if (w->weight && fold_parse_weight(w->weight, &o->fold)) {
@@ -136,7 +143,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"The default is standard output. An existing file is replaced only when "
 			"the new one is complete." },
 		{ "by", 0, "LIST", "put these frames in front of stacks (default: comm)", OPT_STR,
-		  &w.by, .value = ",comm|process|thread|container|event|none",
+		  &w.by, .value = ",comm|process|thread|container|event|field:|none",
 		  .more =
 			"One or several, separated by commas, in this order, each at most once: "
 			"container,process,thread.\n\n"
@@ -150,6 +157,8 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"- event: the event, of a recording with several. Alone it is followed by the "
 			"thread's name. Counts below it are in the event's own unit: samples, or "
 			"events if their periods vary.\n"
+			"- field:NAME: NAME=VALUE, a field of a tracepoint recorded with --fields. See "
+			"FIELDS in nsprof-script(1). Alone it is followed by the thread's name.\n"
 			"- none: no frame." },
 		{ "split-by", 0, "WHAT", "write one file per container, process, thread, comm or event",
 		  OPT_STR, &w.split_by, .value = "container|process|thread|comm|event",
@@ -167,6 +176,11 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			OPT_COMMON_WEIGHT_MORE
 			" The kernel starts such an event with period 1 and adapts it, so the "
 			"first few samples of each event stand for next to nothing." },
+		{ "with-fields", 0, "NAME,...", "keep these fields of tracepoints in a profile", OPT_STR,
+		  &o->keep,
+		  .more =
+			"With --format profile. nsprof report can then have rows and leading frames for "
+			"their values. There is a count for each combination of them." },
 		{ "annotate", 0, NULL,
 		  "append _[k], _[j], _[i], _[joined] to frames of these kinds", OPT_FLAG,
 		  &o->annotate,

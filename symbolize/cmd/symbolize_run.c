@@ -36,6 +36,7 @@
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
 #include "replay/replay.h"
+#include "replay/sample_fields.h"
 #include "support/cache.h"
 #include "support/interrupt.h"
 #include "support/keep_facts.h"
@@ -300,11 +301,17 @@ static int symbolize(void *ctx)
 	size_t it = 0;
 
 	interrupt_init(true);
-	r = event_choice_open(o->input, o->event, shows_events(o), o->kind == FORMAT_FOLDED ? "; --by event shows all" : "", &events,
+	r = event_choice_open(o->input, o->event, shows_events(o), o->keep, o->kind == FORMAT_FOLDED ? "; --by event shows all" : "", &events,
 			      &opts.event);
 	if (!r)
 		return EXIT_FAILURE;
 	opts.events = &events;
+	opts.fields = o->keep;
+	opts.payloads = o->fields & SCRIPT_TRACE;
+	if (o->keep && sample_fields_check(&events, o->keep, rec_input_shown(o->input))) {
+		rec_reader_close(r);
+		return EXIT_FAILURE;
+	}
 	/* Before the work, so that an output that cannot be written fails at once. */
 	if (o->split == LEAD_NONE)
 		out = outfile_open(o->output);

@@ -39,6 +39,7 @@ struct symbolize_opts {
 	/* for nsprof script */
 	uint32_t fields;	/* enum script_field; 0: the default */
 	bool header, header_only, ns, reltime, deltatime;
+	const char *keep;	/* fields of tracepoints: "a,b"; NULL: none */
 	bool build_info;
 };
 

@@ -137,6 +137,7 @@ static uint32_t *make_threads(struct builder *b)
 		t.cgroup = copy_text(b, c->texts, b->texts, t.cgroup);
 		t.comm = copy_text(b, c->texts, b->texts, t.comm);
 		t.process = copy_text(b, c->texts, b->texts, t.process);
+		t.fields = copy_text(b, c->texts, b->texts, t.fields);
 		threads[i] = profile_thread(b->p, &t);
 	}
 	return threads;

@@ -23,17 +23,16 @@
 #include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
+#include "replay/sample_fields.h"
+#include "trace/tp_text.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define NS_PER_US UINT64_C(1000)
 
-/*
- * perf's fields for tracepoints and for single instructions: perf prints nothing for them on these
- * samples, either.
- */
+/* perf's fields for single instructions: perf prints nothing for them on these samples, either. */
 static bool empty_field(const char *name, size_t len)
 {
-	static const char *const names[] = { "trace", "flags", "callindent", "synth" };
+	static const char *const names[] = { "flags", "callindent", "synth" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strlen(names[i]) == len && !strncmp(names[i], name, len))
@@ -71,7 +70,7 @@ static const char *without_type(const char *text)
 int script_parse_fields(const char *text, uint32_t *fields)
 {
 	static const char *const names[] = { "comm", "pid", "tid", "cpu", "time", "period", "event", "ip", "sym", "symoff",
-					     "dso", "srcline", "cgroup" };
+					     "dso", "srcline", "cgroup", "trace" };
 	const char *list = text;
 	uint32_t all;
 
@@ -94,7 +93,7 @@ int script_parse_fields(const char *text, uint32_t *fields)
 		}
 		if (i == ARRAY_SIZE(names)) {
 			pr_err("invalid field '%.*s'; -F takes comm, pid, tid, cpu, time, period, event, ip, sym, symoff, dso, "
-			       "srcline and cgroup", (int)len, text);
+			       "srcline, cgroup and trace", (int)len, text);
 			return -EINVAL;
 		}
 		all = sign == '-' ? all & ~(1u << i) : all | 1u << i;
@@ -192,6 +191,8 @@ struct printer {
 	struct script_texts comms, cgroups, dsos, syms;
 	char **events;		/* owned, with the names */
 	int event_width;	/* of the longest name */
+	struct sample_fields *formats;	/* owned; of tracepoints; NULL: not asked for */
+	struct strbuf trace;
 	uint64_t since;		/* ns; the zero of printed times */
 };
 
@@ -276,6 +277,18 @@ static void print_stack(struct printer *p, uint32_t node, int32_t pid)
 
 /* ---- samples ---- */
 
+/* perf prints the text of a tracepoint behind the event's name, too. */
+static void print_trace(struct printer *p, const struct collect_each *e)
+{
+	const struct tp_format *f = p->formats ? sample_fields_format(p->formats, e->event) : NULL;
+
+	strbuf_reset(&p->trace);
+	if (f)
+		tp_record_text(f, p->in->col->payloads.s + e->payload, e->payload_len, &p->trace);
+	if (p->trace.len)
+		fwrite_unlocked(p->trace.s, 1, p->trace.len, p->to);
+}
+
 static void print_sample(struct printer *p, const struct collect_each *e, uint32_t node)
 {
 	const struct collect *c = p->in->col;
@@ -302,6 +315,8 @@ static void print_sample(struct printer *p, const struct collect_each *e, uint32
 		fprintf(to, "%10" PRIu64 " ", e->period);
 	if (fields & SCRIPT_EVENT)
 		fprintf(to, "%*s: ", p->event_width, p->events[e->event]);
+	if (fields & SCRIPT_TRACE && e->payload_len)
+		print_trace(p, e);
 	if (fields & SCRIPT_CGROUP) {
 		putc(' ', to);
 		put(to, &p->cgroups, t->cgroup);
@@ -378,6 +393,8 @@ void to_script(const struct to_script *in, FILE *to)
 	uint32_t *nodes = collect_each_nodes(in->col);
 
 	name_events(&p);
+	if (in->fields & SCRIPT_TRACE && in->col->opts.events)
+		p.formats = sample_fields_new(in->col->opts.events, "");
 	if (in->header || in->header_only)
 		print_header(&p);
 	for (size_t i = 0; i < n && !ferror(to); i++) {
@@ -392,5 +409,7 @@ void to_script(const struct to_script *in, FILE *to)
 	for (size_t i = 0; i < in->col->nevents; i++)
 		free(p.events[i]);
 	free(p.events);
+	sample_fields_free(p.formats);
+	strbuf_fini(&p.trace);
 	free(nodes);
 }

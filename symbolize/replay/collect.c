@@ -19,6 +19,7 @@
 #include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/sample_cgroups.h"
+#include "replay/sample_fields.h"
 #include "replay/sample_filter.h"
 #include "support/interrupt.h"
 
@@ -106,6 +107,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->leads_event = opts->split == LEAD_EVENT || lead_has(&opts->lead, LEAD_EVENT);
 	c->nevents = opts->events ? (uint32_t)opts->events->table.n : 1;
 	c->events = xcalloc(c->nevents, sizeof(*c->events));
+	c->fields = opts->fields && opts->events ? sample_fields_new(opts->events, opts->fields) : NULL;
 	c->selects = opts->filter || (opts->event != REC_EVENTS_ALL && c->nevents > 1);
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
@@ -143,6 +145,9 @@ void collect_fini(struct collect *c)
 	free(c->each);
 	free(c->doubts);
 	free(c->events);
+	sample_fields_free(c->fields);
+	strbuf_fini(&c->payloads);
+	strbuf_fini(&c->values);
 	pending_joins_fini(&c->pending);
 	filtered_out_fini(&c->leftout);
 }
@@ -170,7 +175,10 @@ static uint32_t lead_location(struct collect *c, enum lead_by by, const struct r
 		return locations_id(&c->locs, &process);
 	if (by == LEAD_EVENT)
 		return event_location(c, s->ev->event);
-	leading_frame(&c->opts.lead, by, s, &c->lead);
+	if (by == LEAD_FIELD)
+		leading_field(&c->opts.lead, c->values.s, &c->lead);
+	else
+		leading_frame(&c->opts.lead, by, s, &c->lead);
 	return text_location(c, c->lead.s);
 }
 
@@ -203,7 +211,13 @@ static struct lead_node *lead_of(struct collect *c, const struct replay_sample *
 		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
 	}
 	ln = &c->leads[*slot];
-	if (ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
+	if (c->fields) {
+		strbuf_reset(&c->values);
+		strbuf_adds(&c->values, "");
+		sample_fields_text(c->fields, s->ev, &c->values);
+	}
+	/* Values of fields change from sample to sample. */
+	if (!c->fields && ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
 	    ln->container == s->container)
 		return ln;
 	*ln = (struct lead_node){
@@ -502,12 +516,18 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 		struct profile_thread t;
 
 		leading_thread(&c->opts.lead, s, c->texts, &t);
+		t.fields = c->fields ? intern_add(c->texts, c->values.s) : 0;
 		ln->thread = thread_times_thread(&c->spread, &t);
 		ln->process = s->img->comm;
 	}
 	if (c->opts.each) {
 		XGROW(c->each, c->neach, c->each_cap);
-		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread, s->ev->event };
+		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread, s->ev->event, 0, 0 };
+		if (c->opts.payloads && s->ev->payload_len) {
+			c->each[c->neach - 1].payload_len = s->ev->payload_len;
+			c->each[c->neach - 1].payload = c->payloads.len;
+			strbuf_add(&c->payloads, s->ev->payload, s->ev->payload_len);
+		}
 	}
 	return thread_times_slot(&c->spread, ln->thread, c->opts.each ? 0 : s->ev->event, (uint32_t)block);
 }

@@ -23,6 +23,7 @@
 struct container_names;
 struct intern;
 struct rec_reader;
+struct sample_fields;
 
 struct collect_opts {
 	struct lead lead;
@@ -31,6 +32,9 @@ struct collect_opts {
 	/* borrowed; NULL: the recording has one event, without a name */
 	const struct rec_events *events;
 	uint32_t event;		/* only samples of this one; REC_EVENTS_ALL: of all */
+	/* borrowed; fields for lead.field and profile_thread.fields (sample_fields.h); NULL: none */
+	const char *fields;
+	bool payloads;		/* with @each: keep the records of tracepoints, too */
 	/* borrowed; names that the recording has only after samples; NULL: none */
 	const struct container_names *names;
 	/* borrowed; tids to unwind even if filtered out (filtered_out.h); NULL: none */
@@ -59,6 +63,8 @@ struct collect_each {
 	uint32_t cpu;
 	uint32_t thread;	/* in spread.threads */
 	uint32_t event;
+	uint32_t payload_len;	/* bytes; 0: none */
+	size_t payload;		/* offset in collect.payloads */
 };
 
 struct collect {
@@ -82,6 +88,9 @@ struct collect {
 	uint64_t last_time;
 	struct collect_each *each;	/* owned */
 	size_t neach, each_cap;
+	struct strbuf payloads;	/* with opts.payloads */
+	struct sample_fields *fields;	/* owned; NULL without opts.fields */
+	struct strbuf values;	/* of @fields in the current sample */
 	struct last_path *last;	/* the last stack of each CPU, LAST_PATHS of them */
 	struct recent_frame *recent;	/* owned; RECENT_FRAMES of them, by address */
 	struct doubt *doubts;	/* owned; samples with two possible stacks (maybe_entered) */

@@ -99,6 +99,15 @@ void leading_process(const struct image *img, struct strbuf *out)
 	strbuf_fini(&text);
 }
 
+void leading_field(const struct lead *lead, const char *fields, struct strbuf *out)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	lead_field_text(lead, fields, &text);
+	folded_lead(out, text.s);
+	strbuf_fini(&text);
+}
+
 void leading_event(const struct ev_event *ev, struct strbuf *out)
 {
 	struct strbuf text = STRBUF_INIT;
@@ -148,6 +157,7 @@ void leading_thread(const struct lead *lead, const struct replay_sample *s, stru
 	out->pid = (int32_t)s->ev->pid;
 	out->tid = merged ? PROFILE_TID_MERGED : (int32_t)s->ev->tid;
 	out->nspid = img->nspid_n ? (int32_t)img->nspid[img->nspid_n - 1] : -1;
+	out->fields = 0;
 	out->helper = leading_is_helper(s);
 	strbuf_fini(&text);
 }

@@ -20,6 +20,8 @@ void leading_frame(const struct lead *lead, enum lead_by by, const struct replay
  * last one of its main thread. So call it after the replay.
  */
 void leading_process(const struct image *img, struct strbuf *out);
+/* The LEAD_FIELD frame, for folded text. @fields as in profile_thread.fields. */
+void leading_field(const struct lead *lead, const char *fields, struct strbuf *out);
 /* The LEAD_EVENT frame, for folded text. NULL: the recording's only event has no name. */
 void leading_event(const struct ev_event *ev, struct strbuf *out);
 /* Is it a container runtime's process in a container? */

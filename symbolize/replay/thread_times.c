@@ -31,15 +31,15 @@ static uint64_t thread_hash(const struct profile_thread *t)
 {
 	uint64_t texts = hash_combine((uint64_t)t->container << 32 | t->cgroup, (uint64_t)t->comm << 32 | t->process);
 
-	return hash_combine(texts, hash_combine((uint64_t)(uint32_t)t->pid << 32 | (uint32_t)t->tid,
-						(uint64_t)(uint32_t)t->nspid << 1 | t->helper));
+	return hash_combine(texts ^ (uint64_t)t->fields << 13, hash_combine((uint64_t)(uint32_t)t->pid << 32 | (uint32_t)t->tid,
+								    (uint64_t)(uint32_t)t->nspid << 1 | t->helper));
 }
 
 static bool thread_equal(const struct profile_thread *a, const struct profile_thread *b)
 {
 	return a->container == b->container && a->cgroup == b->cgroup && a->comm == b->comm &&
 	       a->process == b->process && a->pid == b->pid && a->tid == b->tid && a->nspid == b->nspid &&
-	       a->helper == b->helper;
+	       a->helper == b->helper && a->fields == b->fields;
 }
 
 uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread *t)
@@ -110,6 +110,7 @@ void thread_times_add(struct thread_times *s, const struct thread_times *from, c
 		t.container = same_text(s, from, t.container);
 		t.cgroup = same_text(s, from, t.cgroup);
 		t.comm = same_text(s, from, t.comm);
+		t.fields = same_text(s, from, t.fields);
 		threads[i] = thread_times_thread(s, &t);
 	}
 	for (size_t i = 0; i < from->ncounts; i++) {

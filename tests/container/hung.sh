@@ -159,19 +159,6 @@ for sig in INT TERM; do
 	check "SIG$sig: the file can be read" "$NSPROF" info "$T/data.$sig"
 done
 
-# ---- a file system that is slow: what came too late for the drain is read in the end
-mkdir -p "$CTR_V2/$CTR_CGROOT/slow"
-"$NSPROF" record -q -G "$CTR_CGROOT/slow" -F 199 --duration 3 -o "$T/slow.data" 2>"$T/err" &
-recorder=$!
-wait_for "[ -s '$T/slow.data' ]" 20
-HUNG_CG=slow hung slow never "$T/slow/f" "$T/slow/f/app" --rest 120
-wait $recorder
-is "slow: it is recorded" $? 0
-kill -KILL "$HUNG"
-wait_for "! [ -e /proc/$HUNG/exe ]" 20
-like "slow: a program that was mapped before its file was read has its names" \
-	"$("$NSPROF" symbolize -q "$T/slow.data")" '^app;.*app_inner;app_leaf'
-
 # ---- folders that a user of nsprof names, or that runtimes use
 hung named now "$T/named/f" "$T/named/spin" --rest 120
 there=(nsenter -m -t "$HUNG")

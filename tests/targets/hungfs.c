@@ -5,7 +5,6 @@
  *   now      none, from the beginning
  *   getattr, open, read, write, flush    none of this kind, from the beginning
  *   usr1     after SIGUSR1
- *   never    but in the first one or two seconds each request for attributes waits for 200 ms
  *
  * COMMAND may be a program that FOLDER hides, one in it, or hungfs for one more folder. The server ends
  * with it, and what waits for it then fails. Requests and answers are those of <linux/fuse.h>; attributes
@@ -25,13 +24,11 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define APP 2	/* its inode; the root's is 1 */
 
 static volatile sig_atomic_t hung;
-static time_t late;	/* the start, if it is never hung */
 static char *bytes;
 static size_t nbytes;
 
@@ -90,8 +87,6 @@ static void serve(int fd, const struct fuse_in_header *h)
 	} else if (h->opcode == FUSE_GETATTR) {
 		struct fuse_attr_out o = { .attr = attr_of(h->nodeid) };
 
-		if (late && time(NULL) < late + 2)
-			usleep(200000);
 		answer(fd, h->unique, 0, &o, sizeof(o));
 	} else if (h->opcode == FUSE_OPEN || h->opcode == FUSE_OPENDIR) {
 		struct fuse_open_out o = { .fh = 1 };
@@ -132,7 +127,6 @@ int main(int argc, char **argv)
 	if (argc < 5)
 		return 2;
 	load(argv[2]);
-	late = strcmp(argv[3], "never") ? 0 : time(NULL);
 	program = open(argv[4], O_PATH | O_CLOEXEC);
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other", fd);

@@ -42,6 +42,8 @@ static struct profile *random_profile(uint64_t *rnd)
 	struct profile *p = profile_new();
 	uint32_t nframes = 2 + below(rnd, 20), nnodes = 1 + below(rnd, 60), nthreads = 1 + below(rnd, 5);
 
+	const bool with_fields = !below(rnd, 3);
+
 	p->block_ns = below(rnd, 2) ? 0 : 10000000;
 	for (uint32_t i = below(rnd, 4); i--;)
 		profile_set_meta(p, below(rnd, 2) ? "note" : "filter", profile_text(p, random_text(p, rnd)));
@@ -58,7 +60,7 @@ static struct profile *random_profile(uint64_t *rnd)
 		const struct profile_thread t = {
 			.container = random_text(p, rnd), .cgroup = random_text(p, rnd), .comm = random_text(p, rnd),
 			.process = random_text(p, rnd), .pid = (int32_t)below(rnd, 9) - 1,
-			.tid = (int32_t)below(rnd, 9) - 2, .nspid = (int32_t)below(rnd, 9) - 1, .helper = below(rnd, 2),
+			.fields = with_fields ? random_text(p, rnd) : 0, .tid = (int32_t)below(rnd, 9) - 2, .nspid = (int32_t)below(rnd, 9) - 1, .helper = below(rnd, 2),
 		};
 
 		profile_thread(p, &t);
@@ -166,6 +168,7 @@ static void same_profile(const struct profile *a, const struct profile *b)
 		same_text(a, x->cgroup, b, y->cgroup);
 		same_text(a, x->comm, b, y->comm);
 		same_text(a, x->process, b, y->process);
+		same_text(a, x->fields, b, y->fields);
 		assert_int_equal(x->pid, y->pid);
 		assert_int_equal(x->tid, y->tid);
 		assert_int_equal(x->nspid, y->nspid);
@@ -344,6 +347,9 @@ static void events_are_checked(void **state)
 	snprintf(b, sizeof(b), "%s%s%sC\t0\t1\t0\t3\t4\t1\nE\t6\n", v, v, f);
 	reads_version(2, b, 0);
 	reads(b, 2);
+	reads("T\tweb\t/a\tnginx\tnginx\t7\t8\t1\t0\ta=1\n", 2);
+	reads_version(2, "T\tweb\t/a\tnginx\tnginx\t7\t8\t1\t0\ta=1\nT\tweb\t/a\tnginx\tnginx\t7\t8\t1\t0\ta=2\nE\t3\n", 0);
+	reads_version(2, "T\tweb\t/a\tnginx\tnginx\t7\t8\t1\t0\ta=1\tb\n", 2);
 	reads_version(2, "V\tcycles\tu\t\t99\t0\tperiod\t1\n", 2);
 	reads_version(2, "V\tcycles\tu\t\t99\t0\tperiods\t1\t2\n", 2);
 	reads_version(2, "V\tcycles\tu\t\t-1\t0\tperiod\t1\t2\n", 2);
@@ -444,7 +450,7 @@ static void describe(const struct profile *p, const struct profile_count *c, str
 {
 	const struct profile_thread *t = &p->threads[c->thread];
 
-	strbuf_addf(out, "%s|%s|%s|%s|%d|%d|%d|%d|%u", profile_text(p, t->container), profile_text(p, t->cgroup),
+	strbuf_addf(out, "%s|%s|%s|%s|%s|%d|%d|%d|%d|%u", profile_text(p, t->fields), profile_text(p, t->container), profile_text(p, t->cgroup),
 		    profile_text(p, t->comm), profile_text(p, t->process), t->pid, t->tid, t->nspid, t->helper, c->block);
 	for (uint32_t n = c->node; n; n = p->nodes[n].parent) {
 		const struct profile_frame *f = &p->frames[p->nodes[n].frame];
@@ -508,6 +514,7 @@ static struct profile *shuffled(const struct profile *p, uint64_t *rnd)
 		t.cgroup = profile_string(to, profile_text(p, t.cgroup));
 		t.comm = profile_string(to, profile_text(p, t.comm));
 		t.process = profile_string(to, profile_text(p, t.process));
+		t.fields = profile_string(to, profile_text(p, t.fields));
 		c.thread = profile_thread(to, &t);
 		for (uint32_t k = c.node; k; k = p->nodes[k].parent)
 			path[n++] = p->nodes[k].frame;

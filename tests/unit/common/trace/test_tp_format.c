@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "trace/tp_format.h"
+#include "trace/tp_text.h"
 
 static const char text[] =
 	"name: made_up\nID: 316\nformat:\n"
@@ -211,10 +212,28 @@ static void malformed(void **state)
 	strbuf_fini(&many);
 }
 
+/* Values as nsprof-script(1), FIELDS, says. */
+static void as_text(void **state)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	(void)state;
+	tp_record_text(&format, record, sizeof(record), &sb);
+	assert_string_equal(sb.s, "prev_comm=kworker/0:1 prev_state=-3 name=inner packet=6279746573 args={4369,18446744073709551615} "
+				  "filename=0xeeeeeeeeeeeeeeee small=-128 addr=eeeeeeee whole=eeeeeeeeeeeeeeee "
+				  "rwbs=\\x{ee}\\x{ee}\\x{ee}\\x{ee}\\x{ee}\\x{ee}\\x{ee}\\x{ee}");
+	strbuf_fini(&sb);
+	/* Fields that lie beyond the record are empty. */
+	tp_record_text(&format, record, 32, &sb);
+	assert_non_null(strstr(sb.s, "prev_state=-3 name= packet= args= filename= "));
+	strbuf_fini(&sb);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(fields, setup, teardown),
+		cmocka_unit_test_setup_teardown(as_text, setup, teardown),
 		cmocka_unit_test_setup_teardown(values, setup, teardown),
 		cmocka_unit_test_setup_teardown(hidden, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines, setup, teardown),

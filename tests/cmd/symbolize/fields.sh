@@ -1,0 +1,44 @@
+#!/bin/bash
+# Fields of tracepoints: script -F trace, --by field:NAME, report --sort field:NAME, and saved
+# profiles. A shell knows the numbers of its children, and so what the fields have to be.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_root
+need_cmd jq python3
+cd "$T" || exit 1
+export NO_COLOR=1
+
+# The shell forks three times and writes down who is whose child.
+# shellcheck disable=SC2016
+forks='for i in 1 2 3; do sleep 0 & echo "$$ $!"; done >pids; wait'
+"$NSPROF" record -q -e sched:sched_process_fork -c 1 -e context-switches -c 1 --fields=all -o rec -- bash -c "$forks" >log 2>&1 ||
+	skip_all "tracepoints cannot be recorded here: $(tail -n 1 log)"
+sort pids >want
+is "script -F trace has the fields" "$("$NSPROF" script -q -F event,trace rec | sed -nE 's/.*sched_process_fork: .*parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2/p' | sort)" "$(cat want)"
+is "text is a word" "$("$NSPROF" script -q -F event,trace rec | grep -c 'parent_comm=bash ')" 3
+unlike "only where it is asked for" "$("$NSPROF" script rec 2>/dev/null)" 'child_pid'
+is "other events have none" "$("$NSPROF" script -q --event context-switches -F event,trace rec | grep . | sort -u | tr -d ' ')" "context-switches:"
+"$NSPROF" symbolize --by field:child_pid,none rec >folded 2>err
+is "--by field: a frame for each value" "$(sed -nE 's/^child_pid=([0-9]+);.* 1$/\1/p' folded | sort)" "$(cut -d' ' -f2 want | sort)"
+like "the event with the field is taken" "$(cat err)" "this is 'sched:sched_process_fork'"
+is "report: a row for each value" "$("$NSPROF" report -q --json --event fork --sort field:parent_pid,field:child_pid rec | jq -r '.rows[] | "\(.["field:parent_pid"]) \(.["field:child_pid"]) \(.samples)"' | sort)" \
+	"$(sed 's/$/ 1/' want)"
+is "CSV names it" "$("$NSPROF" report -q --csv --event fork --no-children --sort field:child_pid rec | head -n 1)" "self,samples,field:child_pid"
+is "with several events, the others have none" "$("$NSPROF" report -q --json --percent-limit 0 --sort field:child_pid rec | jq -r '.rows[] | select(.["samples:context-switches"] > 0) | .["field:child_pid"]' | sort -u)" "[none]"
+is "the tree by field" "$("$NSPROF" report -q --json -g --percent-limit 0 --by field:child_pid rec | jq -r '.tree[] | select(.depth == 1) | .symbol' | sort)" \
+	"$(sed 's/.* /child_pid=/' want | sort)"
+"$NSPROF" symbolize -q --format profile --with-fields child_pid,parent_pid -o profile rec
+is "a saved profile keeps what it is told to" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid profile)" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid rec)"
+is "and its reader" "$(python3 "$TOP/tests/tools/unprofile.py" profile samples sched:sched_process_fork | awk '{ n += $NF } END { print n }')" 3
+check_rc "another field" 1 "$NSPROF" report --sort field:child_comm profile
+like "says how to keep it" "$(cat "$T/check.err")" "has no field 'child_comm'; symbolize --format profile --with-fields child_comm keeps it"
+check_rc "a field that no event has" 1 "$NSPROF" symbolize --by field:nope rec
+like "lists those that there are" "$(cat "$T/check.err")" "no event of 'rec' keeps a field 'nope': sched:sched_process_fork has parent_comm, parent_pid, child_comm, child_pid$"
+check_rc "--with-fields is for profiles" 129 "$NSPROF" symbolize --with-fields child_pid rec
+
+"$NSPROF" record -q -e sched:sched_process_fork -c 1 --fields -o numbers -- bash -c "$forks" >log 2>&1
+is "without text, numbers are there" "$("$NSPROF" script -q -F event,trace numbers | sed -nE 's/.*parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2/p' | sort)" "$(sort pids)"
+"$NSPROF" record -q -e sched:sched_process_fork -c 1 -o none -- bash -c "$forks" >log 2>&1
+check_rc "without --fields" 1 "$NSPROF" report --sort field:child_pid none
+like "it is said how" "$(cat "$T/check.err")" "no event of 'none' keeps a field 'child_pid'; nsprof record --fields keeps them"
+done_testing
