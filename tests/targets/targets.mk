@@ -17,7 +17,8 @@ with = $(if $(if $(filter libc.a,$(1)),$(static),$(call $(if $(filter rustc,$(1)
 without = $(eval LACKING += $(addsuffix :$(1),$(notdir $(2))))
 LACKING :=
 
-# Programs that read a recording or a capture and are not profiled.
+# Programs that read a recording or a capture and are not profiled. They are linked like all others,
+# without compiling the libraries once more, except those that measure what LTO makes faster.
 TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump leaks code lookupbench unwindbench lookup demangle)
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
@@ -57,17 +58,18 @@ demo-targets: $(filter $(T)/shop,$(TARGETS))
 $(B)/tests/tools/remask: tests/tools/remask.c $(B)/librecord.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,record) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_record)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) $(call includes,record) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_record)
 
 $(B)/tests/tools/recode $(B)/tests/tools/dump $(B)/tests/tools/leaks $(B)/tests/tools/code: $(B)/tests/tools/%: tests/tools/%.c $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,common) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_common)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) $(call includes,common) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_common)
 
+$(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench: LINK_LTO = $(LTO)
 $(B)/tests/tools/lookupbench $(B)/tests/tools/unwindbench $(B)/tests/tools/lookup $(B)/tests/tools/demangle: $(B)/tests/tools/%: tests/tools/%.c $(B)/libsymbolize.a $(B)/libcommon.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(call includes,symbolize) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_symbolize)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) $(call includes,symbolize) -o $@ $(filter %.c %.a,$^) $(LDFLAGS) $(LIBS_symbolize)
 
 $(T)/.dir:
 	@mkdir -p $(T) && touch $@
