@@ -11,7 +11,7 @@
 # prints them.
 #
 # If perf script takes longer than 10 s (perf 6.1 with inlined frames), it only runs in the first
-# run, and is stopped after $FOLD_LIMIT seconds ("cut").
+# run, and is stopped after $FOLD_LIMIT seconds, or $INLINE_LIMIT with inlined frames ("cut").
 
 FOLD_SLOW=10
 STACKCOLLAPSE=${STACKCOLLAPSE:-$(command -v stackcollapse-perf.pl)}
@@ -25,12 +25,20 @@ fold_text() {
 	fi
 }
 
+# fold_limit TOOL: seconds that it may take.
+fold_limit() {
+	case $1 in
+	*-inline) echo "$INLINE_LIMIT" ;;
+	*) echo "$FOLD_LIMIT" ;;
+	esac
+}
+
 # fold_perf PERF OPTION...: fold that perf's recording to $WORK/$TOOL.folded.
 fold_perf() {
 	local perf=$1 rc
 	shift
 	{
-		time timeout "$FOLD_LIMIT" "$(perf_of "$perf")" script -i "$WORK/$perf.data" --max-stack 1024 "$@" 2>"$WORK/log" |
+		time timeout "$(fold_limit "$TOOL")" "$(perf_of "$perf")" script -i "$WORK/$perf.data" --max-stack 1024 "$@" 2>"$WORK/log" |
 			fold_text >"$WORK/$TOOL.folded" 2>"$WORK/fold.log"
 		rc=${PIPESTATUS[0]}
 	} 2>"$WORK/time"
@@ -89,9 +97,9 @@ fold_pair() {
 	if [ "$(med "$1" "$2" cut)" = - ]; then
 		printf '%s\n%s\n%s\n' "$(num "$5" "$p")" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
 	elif awk -v r="$r" -v l="$4" 'BEGIN { exit r > l }'; then
-		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
+		printf '> %s\n%s\n< %s\n' "$(fold_limit "$2")" "$(num "$5" "$n")" "$(verdict "$r" "$4")"
 	else # above the limit for the time perf got; the whole time perf needs is unknown
-		printf '> %s\n%s\n< %s\n' "$FOLD_LIMIT" "$(num "$5" "$n")" "$r"
+		printf '> %s\n%s\n< %s\n' "$(fold_limit "$2")" "$(num "$5" "$n")" "$r"
 	fi
 }
 

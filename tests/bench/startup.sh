@@ -3,7 +3,7 @@
 # by CLOCK_MONOTONIC, the second from the recording itself. At 4,000 Hz on all CPUs the first sample
 # comes within 0.25 ms after sampling is switched on; -p records a busy process. The method is the
 # same for both tools, and neither is traced. "All": wall time of a recording of "sleep 0.05", which
-# includes the end. The sandbox: CPU time of ten runs on nearly nothing, with it and without.
+# includes the end. The sandbox: CPU time of $SANDBOX_RUNS runs on nearly nothing, with it and without.
 
 # stamped COMMAND...: prints CLOCK_MONOTONIC in ns and becomes COMMAND.
 stamped() {
@@ -23,11 +23,11 @@ first_sample() { # TOOL FILE: ns; nothing without a sample
 	esac
 }
 
-# ten COMMAND...: CPU time of one run, in ms.
-ten() {
+# several COMMAND...: mean CPU time of a run, in ms.
+several() {
 	local i
-	{ time for ((i = 0; i < 10; i++)); do "$@" >/dev/null 2>&1; done; } 2>"$WORK/time"
-	awk '{ print ($2 + $3) * 100 }' "$WORK/time"
+	{ time for ((i = 0; i < SANDBOX_RUNS; i++)); do "$@" >/dev/null 2>&1; done; } 2>"$WORK/time"
+	awk -v n="$SANDBOX_RUNS" '{ print ($2 + $3) * 1000 / n }' "$WORK/time"
 }
 
 # The programs that have a sandbox, one a row, and with what they do nearly nothing.
@@ -58,7 +58,7 @@ sandbox_costs() {
 			for TOOL in $(rotate $RUN sandbox none); do
 				local opts=()
 				[ "$TOOL" = sandbox ] || opts=(--no-sandbox)
-				put cpu_ms "$(ten "${CMD[0]}" "${opts[@]}" "${CMD[@]:1}")"
+				put cpu_ms "$(several "${CMD[0]}" "${opts[@]}" "${CMD[@]:1}")"
 			done
 		done
 	done
