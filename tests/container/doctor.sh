@@ -3,6 +3,7 @@
 # with shareProcessNamespace), in the host's pid namespace with the host's /proc at /host/proc (a
 # DaemonSet), and with a seccomp profile that refuses perf_event_open. Recordings made there hold
 # samples with names.
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd runc jq

@@ -3,6 +3,8 @@
 # overlay cannot be the upper layer of another one, and an overlay on an overlay cannot even be the
 # lower layer of a third.
 # timeout: 300
+# beside others
+# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
@@ -37,7 +39,7 @@ inside() {
 
 # Check the precondition of this test there: no upper layer of an overlay can be in /tmp.
 # shellcheck disable=SC2016
-upper='unshare -m bash -c '\''mkdir /tmp/l /tmp/u /tmp/w /tmp/m && mount -t overlay o -o lowerdir=/tmp/l,upperdir=/tmp/u,workdir=/tmp/w /tmp/m'\'
+upper='cd "$(mktemp -d)" && mkdir l u w m && unshare -m mount -t overlay o -o lowerdir=l,upperdir=u,workdir=w m'
 is "/ is an overlay there" "$(inside 1 'stat -f -c %T /tmp')" overlayfs
 check_rc "an upper layer cannot be on it" 32 inside 1 "$upper"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # A recording that cannot start gives one clear line with the object, the cause and the remedy, and
 # the right exit status. Nothing is overwritten.
+# beside others
 . "$(dirname "$0")/../../lib.sh"
 
 # refuses NAME STATUS REGEX ARGUMENT...: record has to end with STATUS, print one matching line, and
