@@ -7,6 +7,7 @@
 #						duration, and writes their output to FILE for use
 #						in README
 # beside others
+# takes: 30
 # timeout: 300
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -118,11 +119,14 @@ example() {
 	missing=$(lacking "$(sed 's/ # .*//' <<<"$2")")
 	[ -z "$missing" ] || { skip "$name" "needs $missing"; return; }
 	adapted "$2" >"$T/example"
+	# Most examples only read files.
+	grep -q -e record -e ' ps' "$T/example" || ctr_rest
 	(
 		set -o pipefail
 		. "$T/example"
 	) >"$T/shown" 2>&1 </dev/null
 	rc=$?
+	ctr_go
 	if [[ $allowed == *" $rc "* ]]; then
 		pass "$name"
 	else
@@ -190,6 +194,7 @@ for goal in $(sed -nE 's/^    make( ([a-z-]+))?( .*)?$/\2/p' "$TOP/README.md"); 
 done
 
 # ---- its picture ----
+ctr_rest
 if command -v chromium >/dev/null && command -v node >/dev/null; then
 	check "contrib/picture makes a picture of a recording" "$TOP/contrib/picture" nsprof.data page.png
 	is "which is a PNG of 960 x 610" "$(od -A n -t x1 -j 1 -N 3 page.png)$(od -A n -t u1 -j 16 -N 8 page.png | tr -s ' ')" " 50 4e 47 0 0 3 192 0 0 2 98"
@@ -197,6 +202,8 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 else
 	skip "contrib/picture" "chromium or node is not installed"
 fi
+
+ctr_go
 
 # ---- manual pages ----
 # inputs DIR: make the files that the examples read.

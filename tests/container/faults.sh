@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# takes: 55
 # timeout: 300
 # Whatever goes wrong with the recorder, its disk, its target or its limits: the file can be read up
 # to its last whole block, what is missing is stated, the workload goes on, and nothing of the
@@ -27,7 +28,7 @@ few() { [ "$all" = all ] && echo "$2" || echo "$1"; }
 S=$TARGETS/spin
 RANDOM=${FAULTS_SEED:-27}
 
-nice -n 19 "$S" 3600 &
+nice -n 10 "$S" 3600 &
 victim=$!
 computes $victim 50
 victim_fds() { find /proc/$victim/fd -mindepth 1 | wc -l; }

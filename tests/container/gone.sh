@@ -18,7 +18,9 @@ gone_case() {
 	# shellcheck disable=SC2086
 	ctr_start "$name" "$T/root-$name" "/app/$prog" $args 60 || { fail "$name: container starts"; return; }
 	ctr_record "$T/$name" -a -G "$CTR_CG" -F 499 --duration 1
+	ctr_rest
 	"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.alive"
+	ctr_go
 	ctr_stop "$name"
 	rm -rf "$T/root-$name"
 	"$NSPROF" symbolize -q --no-inline "$T/$name" >"$T/$name.dead"

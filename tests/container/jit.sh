@@ -6,6 +6,7 @@
 # (dwarf ends at JIT code, frame pointers end at libnode). It does not keep the map, and without it
 # has no JIT names (maps.sh).
 # beside others
+# takes: 20
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd node
@@ -69,12 +70,16 @@ for kind in overlay tmpfs nested; do
 	# start takes many seconds.
 	wait_for "grep -q '[*+].*jsLeafWork' /proc/$pid/root/tmp/perf-*.map" 100
 	computes "$pid" 1000
-	ctr_record "$T/$kind.G" -a -G "$CTR_CG" -F 499 --duration 1.5
+	# Two recorders at the same time.
+	ctr_record "$T/$kind.G" -a -G "$CTR_CG" -F 499 --duration 1.5 &
 	ctr_record "$T/$kind.p" -p "$pid" -F 499 --duration 1.5
+	wait $!
+	ctr_rest
 	"$NSPROF" symbolize -q "$T/$kind.G" >"$T/$kind.G.alive"
 	"$NSPROF" symbolize -q "$T/$kind.p" >"$T/$kind.p.alive"
 	jit_checks "$kind by cgroup" "$T/$kind.G.alive"
 	jit_checks "$kind by pid" "$T/$kind.p.alive"
+	ctr_go
 	ctr_stop "$kind"
 	"$NSPROF" symbolize -q "$T/$kind.G" >"$T/$kind.G.dead"
 	jit_checks "$kind gone" "$T/$kind.G.dead"

@@ -5,6 +5,7 @@
 #	ctr_rootfs DIR FILE[:PATH]...	a root folder with busybox, the given files and their libraries
 #	ctr_start NAME ROOTFS CMD...	start; sets CTR_PID (host pid of its process 1), CTR_CG (name for -G)
 #	ctr_computes			wait until it runs its own code
+#	ctr_rest			all of this file's rest, and leave the CPUs to others; ctr_go: they go on
 #	ctr_stop NAME			kill, unmount, remove the cgroup and every file of it
 #
 #	ctr_pids CGROUP [REGEX]		its processes as a list for -p, or those with matching names
@@ -182,6 +183,10 @@ ctr_computes() {
 	from=$(cg_used "$cg")
 	wait_for "((\$(cg_used '$cg') >= $from + $ms * 1000))" 30
 }
+
+# ctr_rest, ctr_go: for what only needs processes that live. Without a freezer they go on.
+ctr_rest() { echo 1 >"$CTR_V2/$CTR_CGROOT/cgroup.freeze"; } 2>/dev/null
+ctr_go() { echo 0 >"$CTR_V2/$CTR_CGROOT/cgroup.freeze"; } 2>/dev/null
 
 ctr_stop() {
 	local name=$1 pid

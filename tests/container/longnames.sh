@@ -36,6 +36,7 @@ ctr_computes "$CTR_CGROOT/two"
 ctr_computes "$CTR_CGROOT/real"
 # The maps appear when the recording has ended: then they are read from the living processes.
 check "record" "$NSPROF" record -q -G "$CTR_CGROOT" -F 199 --duration 1 -o "$T/live"
+ctr_rest
 python3 - "$T/one" "$T/two" "$PROCESSES" <<'MAPS'
 import os, sys
 for n, where in enumerate(sys.argv[1:3]):
@@ -48,6 +49,7 @@ for n, where in enumerate(sys.argv[1:3]):
         os.unlink('%s/perf-%d.map' % (where, i))
         os.link(where + '/huge', '%s/perf-%d.map' % (where, i))
 MAPS
+ctr_go
 check "record with the maps" "$NSPROF" record -q -G "$CTR_CGROOT" -F 199 --duration 1 -o "$T/kept"
 show() { # NAME RECORDING
 	local mib
@@ -58,8 +60,10 @@ show() { # NAME RECORDING
 	like "$1: so is that of the other container, and it is different" "$(cut -c 65400- "$T/folded")" 'B\.\.\.\[20971520 bytes, [0-9a-f]{16}\]'
 	is "$1: output of $(stat -c %s "$T/folded") bytes" $(($(stat -c %s "$T/folded") < 16 << 20)) 1
 }
+ctr_rest
 show live "$T/live"
 is "the recording has $(stat -c %s "$T/kept") bytes" $(($(stat -c %s "$T/kept") < 1 << 20)) 1
+ctr_go
 for c in one two real; do ctr_stop $c; done
 show kept "$T/kept"
 done_testing

@@ -3,6 +3,7 @@
 # docker. A reader of nsprof ps and of a recording's outputs sees all of each, and completion offers
 # none that a shell would take apart.
 # beside others
+# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd python3
@@ -62,6 +63,7 @@ wait_for '[ -s data ]' 30
 ctr_computes "$CTR_CGROOT" 200
 kill -INT $r
 wait $r
+ctr_rest
 "$NSPROF" record -v -e cpu-clock -F 199 --container zz --duration 0.1 -o no.data >none 2>none.err
 "$NSPROF" info data >info 2>info.err
 "$NSPROF" symbolize --by container,none -o folded data 2>folded.err

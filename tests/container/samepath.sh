@@ -5,6 +5,7 @@
 # path, so one of them gets the names of another without a warning. When they are dead, it uses the
 # host's program for all of them.
 # beside others
+# takes: 30
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
@@ -68,11 +69,13 @@ for order in ab ba; do
 	perf_wait "$T/perf"
 	perf_not "$order alive: each its own names" two "$T/perf.perf"
 	ctr_record "$T/$order.a" -a -F 499 --duration 1.5
+	ctr_rest
 	for m in G p a; do
 		"$NSPROF" symbolize -q --no-inline --by container "$T/$order.$m" >"$T/$order.$m.folded"
 		check "$order $m alive: each container its own names" both "$T/$order.$m.folded"
 	done
 	check "$order a alive: the host its own names" only "$T/$order.a.folded.h" host
+	ctr_go
 	ctr_stop a
 	ctr_stop b
 	kill "$HOSTPID" && wait "$HOSTPID" 2>/dev/null

@@ -4,6 +4,7 @@
 # by the pid of its first process: the stacks go from the root through every function it declares to
 # the leaf.
 # beside others
+# takes: 30
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need
@@ -22,15 +23,17 @@ run_case() {
 		fail "$name: container starts"
 		return
 	fi
+	# Two recorders at the same time.
+	ctr_record "$T/$name.cgroup" -a -G "$CTR_CG" -F 499 --duration 1 &
+	ctr_record "$T/$name.pid" -p "$CTR_PID" -F 499 --duration 1
+	wait $!
+	ctr_rest
 	for mode in cgroup pid; do
-		case $mode in
-		cgroup) ctr_record "$T/$name.$mode" -a -G "$CTR_CG" -F 499 --duration 1 ;;
-		pid) ctr_record "$T/$name.$mode" -p "$CTR_PID" -F 499 --duration 1 ;;
-		esac
 		check "$name by $mode: symbolizes" "$NSPROF" symbolize -q "$T/$name.$mode" -o "$T/$name.$mode.folded"
 		check "$name by $mode: every function of its chain" has_chain "$T/$name.$mode.folded" "$chain" "${MIN_CHAIN:-90}"
 		check "$name by $mode: rooted" rooted "$T/$name.$mode.folded" "$root" 99
 	done
+	ctr_go
 	ctr_stop "$name"
 }
 

@@ -134,6 +134,10 @@ unlike "once" "$(<"$T/check.err")" "no samples"
 check "the file is there and whole" "$NSPROF" info "$T/idle"
 check_rc "as well when a command has the time" 1 "$NSPROF" record -q -o "$T/idle" -F 1999 -G "$CTR_CGROOT/idle" -- sleep 0.3
 make busy
+# It runs even in the shortest recording, whatever else does.
+for dir in "$CPU/$CTR_CGROOT" "$CPU/$CTR_CGROOT/busy"; do
+	echo 10000 >"$dir/cpu.weight" || echo 200000 >"$dir/cpu.shares"
+done 2>/dev/null
 run busy "$TARGETS/spin" 60 &
 busy=$!
 wait_for '[ "$(used busy)" -gt 0 ]' 10
@@ -162,12 +166,15 @@ unlike "samples and CPU time of many agree" "$(<"$T/check.err")" "stand for"
 kill $busy
 wait $busy 2>/dev/null
 # A process that does next to nothing, at one sample per second of CPU time.
-(run idle sleep 0.4) &
-check "too little for a sample: a warning" "$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" --duration 0.8
+"$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" --duration 0.8 2>"$T/check.err" &
+recorder=$!
+wait_for '[ -s "$T/little" ]' 20
+(run idle sleep 0.1)
+wait $recorder
+is "too little for a sample: a warning" $? 0
 if [ "$("$NSPROF" info --json "$T/little" | jq .samples)" = 0 ]; then
 	like "which says how much it was" "$(<"$T/check.err")" "warning: no samples, though [0-9.]+ ms of CPU time were used"
 fi
-wait %+ 2>/dev/null
 
 # runc, with the limit in its own configuration.
 if ! command -v runc >/dev/null; then

@@ -3,6 +3,7 @@
 # folder, and left over by the program before an exec (tests/targets/jitloop.c). All names come from
 # the recording. Then maps of every odd form.
 # beside others
+# takes: 35
 . "$(dirname "$0")/../../lib.sh"
 
 cd "$T" || exit 1
@@ -104,7 +105,7 @@ like "alive: the maps of both programs" "$(jitted live.folded)" "$renamed"
 # ----
 "$JIT" 120 unused nomap hand &
 pid=$!
-later "kill $pid"
+later "kill -KILL $pid"
 # Its only memory that is both writable and executable.
 wait_for "grep -q rwxp /proc/$pid/maps" 10
 at=$(sed -n 's/^\([0-9a-f]*\)-.* rwxp .*/\1/p' /proc/$pid/maps | head -n 1)
@@ -113,7 +114,10 @@ map=/tmp/perf-$pid.map
 later "rm -f $map"
 # map_case WHAT WANT: with $map as it is, the frame in its memory is WANT.
 map_case() {
+	kill -CONT $pid
 	check "$1: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
+	# It needs no CPU time meanwhile.
+	kill -STOP $pid
 	timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data >live.folded
 	is "$1: from the living process" "$(frames live.folded)" "$2"
 	rm -rf "$map" aside
@@ -150,6 +154,7 @@ map_case "a name of 6,000 bytes, with a semicolon" "${long%%;*}\\u{3b}${long#*;}
 { echo "$at 100 early"; printf '%s 100 ' "$at"; head -c 300000 /dev/zero | tr '\0' y; echo; } >$map
 # The long line is not a name. The entry before it counts, or this one is cut to the maximum length
 # of a frame.
+kill -CONT $pid
 check "a line of 300,000 bytes: recorded" timeout -k 5 30 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 0.3
 check "a line of 300,000 bytes: symbolized" timeout -k 5 30 "$NSPROF" symbolize -q --by none hand.data
 rm -f $map
@@ -170,6 +175,7 @@ fi
 # the end.
 echo "$(plus 4096) 100 other" >$map
 rm -f hand.data
+kill -CONT $pid
 "$NSPROF" record -q -e cpu-clock:u -F 499 -o hand.data -p $pid --duration 1.5 &
 rec=$!
 wait_for '[ -s hand.data ]' 20

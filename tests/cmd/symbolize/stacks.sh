@@ -4,6 +4,7 @@
 # of the callchain they declare. The same holds with libunwind and libdw, and with the recording's
 # own rows when the binaries are gone. test_sweep.c checks every instruction of such code.
 # beside others
+# takes: 80
 . "$(dirname "$0")/../../lib.sh"
 need_root
 TARGETS=$BUILD/tests/targets
@@ -70,18 +71,18 @@ case_of() {
 }
 
 for mode in signal coroutine planted vfork asm search guess table framed redzone; do
-	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.5
+	case_of $mode "$("$TARGETS/odd" $mode --chain)" 99.5 "$TARGETS/odd" $mode 0.3
 done
 # In assembly without frame pointers between code with them, %rbp is the caller's.
 for mode in asm search table framed; do
-	case_of $mode-fp "$("$TARGETS/odd-fp" $mode --chain)" 99.5 "$TARGETS/odd-fp" $mode 0.5
+	case_of $mode-fp "$("$TARGETS/odd-fp" $mode --chain)" 99.5 "$TARGETS/odd-fp" $mode 0.3
 done
 # The copy of the handler's stack does not contain the interrupted stack: reported, and marked.
-case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.5
+case_of altstack "$("$TARGETS/odd" altstack --chain)" "" "$TARGETS/odd" altstack 0.3
 like "altstack: the reason" "$(cat "$T/altstack.stats")" 'interrupted code is on another stack'
 check "altstack: marked" grep -q '^odd;\[truncated_stack\];.*;odd_handler;odd_burn ' "$T/altstack.folded"
 # The kernel finds no pages between this frame and its callers.
-case_of hole "" "" "$TARGETS/odd" hole 0.5
+case_of hole "" "" "$TARGETS/odd" hole 0.3
 like "hole: the reason" "$(cat "$T/hole.stats")" 'a page of the stack was not in memory'
 check "hole: marked" grep -q "^odd;\\[truncated_stack\\];$("$TARGETS/odd" hole --chain) " "$T/hole.folded"
 check "hole: nothing else is missing" awk '/^odd;\[(broken|truncated)_stack\];/ && !/;odd_hole/ { bad = 1; print "# " $0 } END { exit bad }' "$T/hole.folded"
@@ -92,7 +93,7 @@ check "hole: whole where it is not in the way" grep -q '^odd;_start;.*;main;odd_
 "$TARGETS/odd" deep 60 &
 deep=$!
 wait_for "[ \$(awk '/^VmStk/ { print \$2 }' /proc/$deep/status) -gt 140 ]" 20
-case_of deep "$("$TARGETS/odd" deep --chain)" "" -p $deep --duration 0.5
+case_of deep "$("$TARGETS/odd" deep --chain)" "" -p $deep --duration 0.3
 kill $deep
 wait $deep 2>/dev/null
 like "deep: the reason" "$(cat "$T/deep.stats")" 'stack copy too small'
