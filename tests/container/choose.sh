@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# takes: 20
 # Containers chosen by the names that people use: --container, --pod, --cgroup-of, -G patterns. The
 # processes and their cgroups are real. The test writes the state files in the runtimes' layouts
 # (see runtimes.h), except runc's, which runc itself writes in runc.sh.

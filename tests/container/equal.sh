@@ -3,6 +3,7 @@
 # Masked stacks equal full ones, and our unwinder agrees with libunwind and libdw, on recordings of
 # real programs. Every allowed difference is listed here, with its reason.
 # beside others
+# takes: 35
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_root "needs perf_event_open for the workloads"

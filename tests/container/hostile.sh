@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 300
 # beside others
+# takes: 45
 # Hostile contents of a container: perf maps that are not files, links out of its root, endless
 # files, files of another user; binaries deleted, replaced, overwritten, in memory only; names with
 # blanks, newlines and semicolons; roots and pid namespaces in every mixture. A frame may go without

@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# takes: 30
 # Kernel frames have their names where /proc/kallsyms may be read. Otherwise they are [kernel], with
 # one line that explains why.
 . "$(dirname "$0")/../lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 300
 # beside others
+# takes: 25
 # Where perf maps lie and which processes they belong to: a dozen processes recorded at once, each
 # with a map that perf 6.1 does not find, finds too late or should not believe. All of them, their
 # roots and maps are gone before symbolizing. perf 6.1 never keeps a map: it reads maps when it

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 400
 # beside others
+# takes: 30
 # The recording is enough: the names are right when the container is gone, with its image, its pids
 # and the machine. perf 6.1 runs beside it and fails in each case. Where each case is tested:
 #   gone before symbolizing                        gone.sh, runc.sh, runtimes/*.sh; here: without

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 300
 # beside others
+# takes: 45
 # A container restarts while it is recorded by its cgroup: the cgroup is removed and created again,
 # a new one with the same path. Both lives are in the profile, and the gap between them is reported,
 # however short it is. perf 6.1 has no sample of the second life and reports nothing about it (its

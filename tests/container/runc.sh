@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# takes: 25
 # A container of a real runtime: runc with a bundle and its own cgroup, profiled by cgroup (relative
 # and absolute name) and by pid, alive and after "runc delete". By then perf 6.1 only has the names
 # of its copies in ~/.debug.

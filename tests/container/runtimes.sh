@@ -6,6 +6,7 @@
 # shown in maps.sh.) The programs declare their callchains; "whole" requires them in order, from the
 # thread's root on. They run for 1.5 s of CPU time, however long that takes.
 # beside others
+# takes: 45
 . "$(dirname "$0")/../lib.sh"
 need_root
 need_cmd unshare

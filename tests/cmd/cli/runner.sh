@@ -146,6 +146,24 @@ E
 rm "$T/pair1" "$T/pair2"
 expect "one that goes beside unit tests has them there" 0 "2 passed, 0 failed, 0 skipped" units "$T/tests/unit/test_pair1"
 expect "and nobody else" 0 "4 passed, 0 failed, 0 skipped" lone1 other units units2
+# Eight that only wait run at once, but of others four: each notes how many there were.
+for ((i = 1; i <= 8; i++)); do
+	fake waits$i <<E
+# beside others
+# waits
+mkdir "$T/waits.$i"; for ((n = 0; n < 200; n++)); do [ "\$(ls -d "$T"/waits.* | wc -l)" -lt 8 ] || break; sleep 0.1; done
+echo 1..1; ((n < 200)) && echo ok 1
+E
+	fake works$i <<E
+# beside others
+# takes: $i
+mkdir "$T/works.$i"; ls -d "$T"/works.* | wc -l >"$T/were.$i"; sleep 0.3; rmdir "$T/works.$i"; echo 1..1; echo ok 1
+E
+done
+expect "eight that wait run at once" 0 "8 passed, 0 failed, 0 skipped" waits{1..8}
+expect "of others" 0 "8 passed, 0 failed, 0 skipped" works{1..8}
+is "at most four" "$(cat "$T"/were.* | awk '$1 > most { most = $1 } END { print most <= 4 }')" 1
+is "and those that take longest begin" "$(sed -n 's/^ok .*works\([0-9]\).*/\1/p' "$T/out" | tr -d '\n')" 87654321
 "$run" --bogus >"$T/out" 2>&1
 is "an unknown option is refused" "$?" 2
 "$run" --build "$T/empty" >"$T/out" 2>&1

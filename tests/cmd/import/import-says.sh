@@ -3,6 +3,7 @@
 # What import reports about a perf.data in addition to its stacks: throttling, the event's name,
 # what is left out, what is damaged or missing, and which names are available.
 # beside others
+# takes: 25
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd python3 jq

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 400
 # beside others
+# takes: 50
 # perf.data from perf itself, other machines, other versions and accidents is imported, and also
 # read directly by our programs. The stacks are those of perf script, frame for frame.
 . "$(dirname "$0")/../../lib.sh"

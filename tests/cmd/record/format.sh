@@ -4,6 +4,7 @@
 # no code with nsprof, finds the same content as nsprof's own reader: each sample with all registers
 # and words, each event and capture. This also holds for cut and damaged recordings.
 # beside others
+# takes: 30
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd python3 zstd

@@ -4,6 +4,7 @@
 # and when attached to, while the program runs and when it is gone, with its file removed, and in
 # perf.data. Code that is mapped where a library was is not the library's.
 # beside others
+# takes: 20
 . "$(dirname "$0")/../../lib.sh"
 
 M=$BUILD/tests/targets/movetext

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 400
 # beside others
+# takes: 85
 # Long runs: --switch-output, --switch-max-files, --max-size and the flight recorder (--overwrite).
 # Each file is readable alone, after the recorded programs are gone.
 . "$(dirname "$0")/../../lib.sh"

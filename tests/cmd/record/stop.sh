@@ -4,6 +4,8 @@
 # done, while samples are read and while names are looked up; the same holds for a report of a
 # recording. strace delays reads of the binaries' files, so that both take long.
 # beside others
+# waits
+# takes: 45
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 jq strace
 S=$BUILD/tests/targets/spin

@@ -3,6 +3,7 @@
 # Selecting samples: --by with a list, --split-by, --filter, --merge-threads, in symbolize and in
 # report. The output with a filter equals the matching lines of the output without one.
 # beside others
+# takes: 20
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd jq python3

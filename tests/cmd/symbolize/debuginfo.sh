@@ -3,6 +3,7 @@
 # expected result. Then the program is stripped, its debug info lies elsewhere, in every supported
 # form, and the result has to be the same.
 # beside others
+# takes: 45
 # timeout: 240
 . "$(dirname "$0")/../../lib.sh"
 need_cmd g++ objcopy strip readelf

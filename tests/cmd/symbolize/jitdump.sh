@@ -2,6 +2,7 @@
 # Code described by a jitdump: a small JIT of our own with modes that declare their callchains
 # (tests/targets/jitdump.c). It removes its dump when it ends, so all names come from the recording.
 # beside others
+# takes: 30
 . "$(dirname "$0")/../../lib.sh"
 
 cd "$T" || exit 1

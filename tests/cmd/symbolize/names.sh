@@ -5,6 +5,7 @@
 # one fails (tests/tools/oracle.py). 700 addresses per binary; ORACLE_N=10000 (make check-names)
 # sets another number; ORACLE_BINARIES names more binaries.
 # beside others
+# takes: 20
 . "$(dirname "$0")/../../lib.sh"
 need_cmd python3 readelf nm
 lookup=$BUILD/tests/tools/lookup

@@ -3,6 +3,7 @@
 # ahead. The output is the same with one CPU and with all. The test repeats short recordings to make
 # them, the long ones until the coding has restarted several times.
 # beside others
+# takes: 30
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd taskset jq python3

@@ -4,6 +4,7 @@
 # applies each remedy to the real program, and it has to help. The counts are those of the folded
 # stacks.
 # beside others
+# takes: 25
 . "$(dirname "$0")/../../lib.sh"
 need_cmd cc strip objcopy readelf
 O=$BUILD/tests/targets/odd

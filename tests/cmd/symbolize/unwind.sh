@@ -4,6 +4,7 @@
 # stay, on stacks that come and go, on several threads, with signals on an alternate stack, and
 # across forks and execs. Every sample of each recording is compared, frame by frame.
 # beside others
+# takes: 20
 . "$(dirname "$0")/../../lib.sh"
 U=$BUILD/tests/tools/unwindbench
 G=$BUILD/tests/targets
