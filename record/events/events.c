@@ -7,6 +7,7 @@
 #include "events/ringplan.h"
 
 #define RATE_UNKNOWN 1000	/* samples per second, assumed if only a period is known */
+#define UNLIMITED_RATE (10 * EVENT_BUDGET_DEFAULT)	/* bytes per second, with --event-budget none */
 
 static uint64_t rate_of(const struct rec_event *e)
 {
@@ -41,7 +42,7 @@ uint64_t events_rate(const struct events *ev)
 
 uint64_t events_extra_rate(const struct events *ev)
 {
-	const uint64_t budget = events_budget(ev) == EVENT_BUDGET_NONE ? EVENT_BUDGET_DEFAULT : events_budget(ev);
+	const uint64_t budget = events_budget(ev) == EVENT_BUDGET_NONE ? UNLIMITED_RATE : events_budget(ev);
 
 	/* One event with a period that its user chose has the ring that it always had. */
 	return events_have_ids(ev) ? MAX(budget / ev->record_bytes, RATE_UNKNOWN) : RATE_UNKNOWN;

@@ -10,6 +10,8 @@
 #define NS_PER_SEC 1000000000ull
 /* A look after a longer pause counts as one after this, ns: nobody drained meanwhile. */
 #define PAUSE_MAX NS_PER_SEC
+/* Less than one part in this many of the budget is no reason why others cannot keep up. */
+#define IDLE_PART 64u
 
 void event_budget_init(struct event_budget *b, uint64_t limit, size_t nevents)
 {
@@ -122,11 +124,26 @@ static void set_level(struct event_budget *b, size_t event, uint32_t level, cons
 
 static void relax(struct event_budget *b, const struct change *to)
 {
+	uint32_t by = 1;
+
+	while (by < BUDGET_RELAX_MAX && b->peak * (2u << by) <= 0.5)
+		by++;
 	for (size_t i = 0; i < b->n; i++) {
 		struct budget_event *e = &b->ev[i];
 
 		if (e->level && to->now - MAX(b->loud, e->changed) >= BUDGET_CALM_NS)
-			set_level(b, i, e->level - 1, to);
+			set_level(b, i, e->level > by ? e->level - by : 0, to);
+	}
+}
+
+/* How much of the budget all events used on a CPU in this look. */
+static void note_use(struct event_budget *b, uint64_t now, uint64_t sum, uint64_t allowed)
+{
+	if (sum > allowed / 4) {
+		b->loud = now;
+		b->peak = 0;
+	} else if (allowed) {
+		b->peak = MAX(b->peak, (double)sum / (double)allowed);
 	}
 }
 
@@ -145,13 +162,12 @@ void event_budget_step(struct event_budget *b, uint64_t now, bool hurry, void (*
 		struct budget_cpu *c = &b->cpu[i];
 		const uint64_t sum = total(b, c);
 
-		if (sum > allowed / 4)
-			b->loud = now;
+		note_use(b, now, sum, allowed);
 		c->over = c->over + sum > allowed ? c->over + sum - allowed : 0;
 		if (c->over > burst) {
 			thin(b, c, allowed, now);
 			c->over = 0;
-		} else if (hurry && sum) {
+		} else if (hurry && sum > allowed / IDLE_PART) {
 			thin(b, c, sum / 2, now);
 		}
 	}

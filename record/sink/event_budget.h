@@ -17,8 +17,12 @@
 #define BUDGET_STEP_NS 20000000ull
 /* An event keeps its period for this long, ns: a round of draining comes between two changes. */
 #define BUDGET_SETTLE_NS 150000000ull
-/* With less than half of the budget after it, a period is halved again after this long, ns. */
+/*
+ * With less than a quarter of the budget in use for this long, ns, periods are halved again, several
+ * times at once if half of the budget allows it.
+ */
 #define BUDGET_CALM_NS 2000000000ull
+#define BUDGET_RELAX_MAX 4u
 /* A period is doubled at most so many times. */
 #define BUDGET_LEVEL_MAX 24u
 
@@ -45,6 +49,7 @@ struct event_budget {
 	size_t ncpu, cap_cpu;
 	uint64_t looked;	/* ns; 0 = never */
 	uint64_t loud;		/* ns: when more than a quarter of the budget was last in use */
+	double peak;		/* the largest part of the budget in use since then */
 };
 
 void event_budget_init(struct event_budget *b, uint64_t limit, size_t nevents);
@@ -59,7 +64,8 @@ void event_budget_take(struct event_budget *b, uint32_t cpu, uint32_t event, uin
 void event_budget_lost(struct event_budget *b, uint32_t cpu, uint32_t event, uint64_t time, uint64_t bytes);
 
 /*
- * Looks whether a period has to change. @now in ns. @hurry: what is behind the rings cannot keep up.
+ * Looks whether a period has to change. @now in ns. @hurry: what is behind the rings cannot keep up,
+ * so that less is taken, unless it is next to nothing already.
  * Calls @fn for each event that gets another level.
  */
 void event_budget_step(struct event_budget *b, uint64_t now, bool hurry, void (*fn)(void *ctx, uint32_t event, uint32_t level),

@@ -154,6 +154,11 @@ static void hurries(void **state)
 	assert_int_equal(l.level[0], 0);
 	run(&l, 1000, true);
 	assert_true(l.level[0] >= 3);
+	/* Not for ever: what is next to nothing stays, and comes back soon. */
+	run(&l, 60000, true);
+	assert_true(l.level[0] <= 6);
+	run(&l, 10000, false);
+	assert_int_equal(l.level[0], 0);
 	event_budget_fini(&l.b);
 }
 
