@@ -163,6 +163,7 @@ enum rec_sample_flag {
 #define REC_CLOCK_SLOTS 4096u
 #define REC_CLOCK_STEP 389u
 #define REC_EVENT_SLOTS 8u		/* predictors of a thread's event: event modulo this */
+#define REC_PLACES 8u			/* places where a thread was sampled that are remembered */
 #define REC_CODE_MAX (1u << 20)		/* entries of the code dictionary */
 #define REC_CHAIN_MAX (1u << 20)	/* nodes of the chain tree */
 #define REC_CHAIN_LEN 1024u		/* entries of one chain */

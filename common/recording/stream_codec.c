@@ -1,7 +1,7 @@
 /*
  * Payload of a STREAM block: u8 method; varint bytes of ORDER, of EVENTS, and of both as stored;
- * varint number of symbols; with switches varint number of their symbols, and bytes of their code;
- * ORDER and EVENTS; the code of switches; the symbols up to the end.
+ * varint number of symbols; with switches varint number of their symbols, bytes of their code, and
+ * of their bits; ORDER and EVENTS; the code and bits of switches; the symbols up to the end.
  */
 #include "recording/stream_codec.h"
 
@@ -23,7 +23,7 @@ struct stream_enc {
 	struct nibble_enc *nibbles;
 	struct switch_enc *switches;	/* NULL until there is one, as what follows */
 	struct nibble_enc *switch_nibbles;
-	struct strbuf switch_syms, switch_code;
+	struct strbuf switch_syms, switch_code, switch_bits;
 	int level;			/* of STREAM_BEST */
 	enum stream_effort effort;
 	struct strbuf raw;		/* ORDER and EVENTS */
@@ -58,6 +58,7 @@ void stream_enc_free(struct stream_enc *e)
 	nibble_enc_free(e->switch_nibbles);
 	strbuf_fini(&e->switch_syms);
 	strbuf_fini(&e->switch_code);
+	strbuf_fini(&e->switch_bits);
 	strbuf_fini(&e->raw);
 	free(e->tmp);
 	free(e);
@@ -78,7 +79,7 @@ static size_t pack_raw(struct stream_enc *e)
 	return n < e->raw.len ? n : 0;
 }
 
-/* Packs switches into @e->switch_code. Models are new in each block. */
+/* Packs switches into @e->switch_code and switch_bits. Models are new in each block. */
 static void pack_switches(struct stream_enc *e, const struct strbuf *col, bool plain)
 {
 	if (!e->switches) {
@@ -87,8 +88,9 @@ static void pack_switches(struct stream_enc *e, const struct strbuf *col, bool p
 	}
 	strbuf_reset(&e->switch_syms);
 	strbuf_reset(&e->switch_code);
+	strbuf_reset(&e->switch_bits);
 	switch_encode(e->switches, (const struct ev_switch *)(const void *)col->s, col->len / sizeof(struct ev_switch),
-		      &e->switch_syms);
+		      &e->switch_syms, &e->switch_bits);
 	if (plain) {
 		nibble_plain(&e->switch_syms, &e->switch_code);
 		return;
@@ -122,10 +124,13 @@ size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, co
 		pack_switches(e, &col[REC_COL_SWITCHES], plain);
 		strbuf_add_varint(out, e->switch_syms.len / REC_SYMBOL);
 		strbuf_add_varint(out, e->switch_code.len);
+		strbuf_add_varint(out, e->switch_bits.len);
 	}
 	strbuf_add(out, n ? e->tmp : e->raw.s, n ? n : e->raw.len);
-	if (switches)
+	if (switches) {
 		strbuf_add(out, e->switch_code.s, e->switch_code.len);
+		strbuf_add(out, e->switch_bits.s, e->switch_bits.len);
+	}
 	if (key)
 		nibble_enc_reset(e->nibbles);
 	if (plain)
@@ -158,7 +163,7 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 		  struct stream_parts *parts)
 {
 	const uint8_t known = REC_STREAM_ZSTD | REC_STREAM_PLAIN | (d->events ? REC_STREAM_SWITCHES : 0);
-	uint64_t order, events, stored, symbols, switches = 0;
+	uint64_t order, events, stored, symbols, code = 0, bits = 0;
 	struct cursor c;
 	const void *src;
 	uint8_t method;
@@ -170,10 +175,11 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	events = cursor_varint(&c);
 	stored = cursor_varint(&c);
 	parts->symbols = cursor_varint(&c);
-	parts->switch_symbols = 0;
+	parts->switches.symbols = 0;
 	if (method & REC_STREAM_SWITCHES) {
-		parts->switch_symbols = cursor_varint(&c);
-		switches = cursor_varint(&c);
+		parts->switches.symbols = cursor_varint(&c);
+		code = cursor_varint(&c);
+		bits = cursor_varint(&c);
 	}
 	src = cursor_bytes(&c, stored);
 	if (!src || method & ~known || raw_len > REC_BLOCK_MAX ||
@@ -181,7 +187,7 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 		return -EINVAL;
 	plain = order + events;
 	symbols = (raw_len - plain) / REC_SYMBOL;
-	if ((raw_len - plain) % REC_SYMBOL || parts->symbols > symbols || parts->switch_symbols != symbols - parts->symbols)
+	if ((raw_len - plain) % REC_SYMBOL || parts->symbols > symbols || parts->switches.symbols != symbols - parts->symbols)
 		return -EINVAL;
 	if (method & REC_STREAM_ZSTD) {
 		if (parts->cap < plain) {
@@ -197,9 +203,11 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	cursor_init(&parts->order, src, order);
 	cursor_init(&parts->events, (const uint8_t *)src + order, events);
 	parts->plain = method & REC_STREAM_PLAIN;
-	if (switches > cursor_left(&c))
+	if (code > cursor_left(&c) || bits > cursor_left(&c) - code)
 		return -EINVAL;
-	cursor_init(&parts->switches, cursor_bytes(&c, switches), switches);
+	cursor_init(&parts->switches.code, cursor_bytes(&c, code), code);
+	cursor_init(&parts->switches.bits, cursor_bytes(&c, bits), bits);
+	parts->switches.plain = parts->plain;
 	len = cursor_left(&c);
 	cursor_init(&parts->code, cursor_bytes(&c, len), len);
 	return 0;

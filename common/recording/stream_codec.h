@@ -13,6 +13,7 @@
 #include "base/cursor.h"
 #include "base/strbuf.h"
 #include "recording.h"
+#include "samples/switch_codec.h"
 
 struct stream_enc;
 struct stream_dec;
@@ -38,8 +39,7 @@ struct stream_parts {
 	struct cursor order, events;
 	struct cursor code;		/* of the samples, still packed */
 	uint64_t symbols;		/* in code */
-	struct cursor switches;		/* still packed */
-	uint64_t switch_symbols;	/* in switches; 0: there are none */
+	struct switch_block switches;	/* the same for them; no symbols: there are none */
 	bool plain;			/* see nibble_plain() */
 	uint8_t *raw;			/* owned; unpacked bytes */
 	size_t cap;

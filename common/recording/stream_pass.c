@@ -123,11 +123,11 @@ static int begin_switches(struct pass *p)
 	const struct stream_parts *parts = p->parts;
 
 	p->sw = NULL;
-	if (!parts->switch_symbols || !p->ops->cpu_switch)
+	if (!parts->switches.symbols || !p->ops->cpu_switch)
 		return 0;
 	if (!p->src->switches)
 		p->src->switches = switch_dec_new();
-	if (switch_decode(p->src->switches, &parts->switches, parts->switch_symbols, parts->plain))
+	if (switch_decode(p->src->switches, &parts->switches))
 		return -EBADMSG;
 	p->sw = switch_dec_peek(p->src->switches);
 	return 0;

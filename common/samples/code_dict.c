@@ -59,13 +59,16 @@ int code_dec_add(struct code_dec *d, struct nibble_dec *in, uint64_t *addr)
 }
 
 int code_dec_get(struct code_dec *d, struct nibble_dec *in, uint32_t ctx_new, uint32_t ctx_id,
-		 uint64_t *addr)
+		 uint64_t guess, uint64_t *addr)
 {
 	switch (nibble_get(in, ctx_new)) {
-	case 0:
+	case CODE_ID:
 		return code_dec_find(d, nibble_get_id(in, ctx_id, d->n), addr);
-	case 1:
+	case CODE_NEW:
 		return code_dec_add(d, in, addr);
+	case CODE_GUESS:
+		*addr = guess;
+		return guess ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
 	}
@@ -101,10 +104,10 @@ void code_dec_fini(struct code_dec *d)
  * the chain below it: the number of further addresses, then these, outermost first. Each of them
  * becomes a node, in this order.
  */
-enum chain_op { CHAIN_LAST, CHAIN_NODE, CHAIN_MORE };
+enum chain_op { CHAIN_LAST, CHAIN_NODE, CHAIN_MORE, CHAIN_GUESS };
 
 uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *out,
-		       const uint64_t *ip, uint32_t len, uint32_t last)
+		       const uint64_t *ip, uint32_t len, uint32_t last, uint32_t guess)
 {
 	uint32_t node = 0, i = len, id;
 
@@ -118,8 +121,8 @@ uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *o
 		node = (uint32_t)*next;
 		i--;
 	}
-	if (!i && node == last) {
-		nibble_put(out, CTX_CHAIN, CHAIN_LAST);
+	if (!i && (node == last || node == guess)) {
+		nibble_put(out, CTX_CHAIN, node == guess ? CHAIN_GUESS : CHAIN_LAST);
 		return node;
 	}
 	nibble_put(out, CTX_CHAIN, i ? CHAIN_MORE : CHAIN_NODE);
@@ -143,7 +146,7 @@ static int add_nodes(struct chain_dec *t, struct code_dec *d, struct nibble_dec 
 		return -EINVAL;
 	while (more--) {
 		XGROW(t->node, t->n, t->cap);
-		if (code_dec_get(d, in, CTX_CODE_NEW, CTX_CODE, &t->node[t->n].addr))
+		if (code_dec_get(d, in, CTX_CODE_NEW, CTX_CODE, 0, &t->node[t->n].addr))
 			return -EINVAL;
 		t->node[t->n].parent = *node;
 		t->node[t->n].depth = ++depth;
@@ -152,14 +155,16 @@ static int add_nodes(struct chain_dec *t, struct code_dec *d, struct nibble_dec 
 	return 0;
 }
 
-int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node,
-		  uint64_t *ip, uint32_t *len)
+int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t guess,
+		  uint32_t *node, uint64_t *ip, uint32_t *len)
 {
 	uint32_t op = nibble_get(in, CTX_CHAIN), at;
 
-	if (op > CHAIN_MORE)
+	if (op > CHAIN_GUESS)
 		return -EINVAL;
-	if (op != CHAIN_LAST)
+	if (op == CHAIN_GUESS)
+		*node = guess;
+	else if (op != CHAIN_LAST)
 		*node = nibble_get_id(in, CTX_NODE, t->n + 1);
 	if (*node > t->n || (op == CHAIN_MORE && add_nodes(t, d, in, node)))
 		return -EINVAL;

@@ -26,6 +26,9 @@ struct code_dec {
 	uint64_t last;
 };
 
+/* Symbols that say how an address is coded. */
+enum code_op { CODE_ID, CODE_NEW, CODE_GUESS };
+
 /* True if runtime address @addr has an id, *@id. */
 bool code_enc_find(const struct code_enc *d, uint64_t addr, uint32_t *id);
 /* Give @addr the next id. It must not have one. */
@@ -42,8 +45,9 @@ void code_enc_fini(struct code_enc *d);
 /* The inverses. 0, or -EINVAL when an id is undefined or there are more than REC_CODE_MAX. */
 int code_dec_find(const struct code_dec *d, uint32_t id, uint64_t *addr);
 int code_dec_add(struct code_dec *d, struct nibble_dec *in, uint64_t *addr);
+/* @guess: what the symbol CODE_GUESS under @ctx_new stands for; 0: it is not allowed. */
 int code_dec_get(struct code_dec *d, struct nibble_dec *in, uint32_t ctx_new, uint32_t ctx_id,
-		 uint64_t *addr);
+		 uint64_t guess, uint64_t *addr);
 void code_dec_reset(struct code_dec *d);
 void code_dec_fini(struct code_dec *d);
 
@@ -63,12 +67,14 @@ struct chain_dec {
 	size_t cap;
 };
 
+#define CHAIN_NO_GUESS UINT32_MAX
+
 /*
  * Encode chain @ip of @len addresses, leaf first, at most REC_CHAIN_LEN. @last: node of the
- * thread's previous chain. Returns this chain's node.
+ * thread's previous chain; @guess: the node expected, or CHAIN_NO_GUESS. Returns this chain's node.
  */
 uint32_t chain_enc_put(struct chain_enc *t, struct code_enc *d, struct strbuf *out,
-		       const uint64_t *ip, uint32_t len, uint32_t last);
+		       const uint64_t *ip, uint32_t len, uint32_t last, uint32_t guess);
 void chain_enc_reset(struct chain_enc *t);
 void chain_enc_fini(struct chain_enc *t);
 
@@ -76,8 +82,8 @@ void chain_enc_fini(struct chain_enc *t);
  * The inverse: fills @ip (room for REC_CHAIN_LEN), *@len and *@node. On entry *@node is the
  * thread's previous node. 0, or -EINVAL when the symbols are invalid.
  */
-int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t *node,
-		  uint64_t *ip, uint32_t *len);
+int chain_dec_get(struct chain_dec *t, struct code_dec *d, struct nibble_dec *in, uint32_t guess,
+		  uint32_t *node, uint64_t *ip, uint32_t *len);
 void chain_dec_reset(struct chain_dec *t);
 void chain_dec_fini(struct chain_dec *t);
 

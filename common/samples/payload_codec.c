@@ -70,36 +70,33 @@ static uint32_t known(const struct state *s, uint32_t i)
 	return i < PAYLOAD_ROW ? s->row->word[i] : s->last[i];
 }
 
-/* What followed the last unexpected word at the place of word @i; *@check: what it must have. */
-static struct payload_after *after(const struct state *s, uint32_t i, uint32_t *check)
-{
-	uint64_t h = hash_u64(s->other + i);
+/* What a word is expected to be. */
+struct hint {
+	uint32_t word;
+	struct payload_after *after;	/* what followed the last unexpected word here; NULL: no matter */
+	uint32_t check;			/* of this place */
+};
 
-	*check = (uint32_t)h | 1;
-	return &s->m->after[h >> (64 - PAYLOAD_AFTER_BITS)];
-}
-
-static uint32_t expected(const struct state *s, uint32_t i)
+static struct hint expect(const struct state *s, uint32_t i)
 {
-	const struct payload_after *a;
-	uint32_t check;
+	struct hint h = { .word = known(s, i) };
+	uint64_t hash;
 
 	if (!s->other || i >= PAYLOAD_ROW)
-		return known(s, i);
-	a = after(s, i, &check);
-	return a->check == check ? a->word : known(s, i);
+		return h;
+	hash = hash_u64(s->other + i);
+	h.check = (uint32_t)hash | 1;
+	h.after = &s->m->after[hash >> (64 - PAYLOAD_AFTER_BITS)];
+	if (h.after->check == h.check)
+		h.word = h.after->word;
+	return h;
 }
 
-/* Word @i is @word. It was unexpected if @other. */
-static void note(struct state *s, uint32_t i, uint32_t word, bool other)
+/* Word @i is @word, although it was expected to be another if @other. */
+static void note(struct state *s, const struct hint *h, uint32_t i, uint32_t word, bool other)
 {
-	struct payload_after *a;
-	uint32_t check;
-
-	if (s->other && i < PAYLOAD_ROW) {
-		a = after(s, i, &check);
-		*a = (struct payload_after){ check, word };
-	}
+	if (h->after)
+		*h->after = (struct payload_after){ h->check, word };
 	if (i < PAYLOAD_ROW)
 		s->row->word[i] = word;
 	s->last[i] = word;
@@ -199,13 +196,14 @@ void payload_encode(struct payload_model *m, const struct payload_of *of, const 
 		/* The symbol comes before the words, but what they are expected to be does not. */
 		nibble_put(out, ctx, 0);
 		for (uint32_t k = i; k < MIN(i + GROUP, n); k++) {
+			const struct hint h = expect(&s, k);
 			uint32_t word = word_at(data, len, k);
-			bool other = word != expected(&s, k);
+			bool other = word != h.word;
 
 			if (other)
 				enc_word(&s, k, word, out);
 			others |= (uint32_t)other << (k - i);
-			note(&s, k, word, other);
+			note(&s, &h, k, word, other);
 		}
 		nibble_set(out, at, ctx, others);
 		s.before = others;
@@ -273,12 +271,13 @@ int payload_decode(struct payload_model *m, const struct payload_of *of, struct 
 		uint32_t others = nibble_get(in, group_ctx(&s, i));
 
 		for (uint32_t k = i; k < MIN(i + GROUP, n); k++) {
-			uint32_t word = expected(&s, k);
+			const struct hint h = expect(&s, k);
 			bool other = others >> (k - i) & 1;
+			uint32_t word = h.word;
 
 			if (other && dec_word(&s, in, k, &word))
 				return -EINVAL;
-			note(&s, k, word, other);
+			note(&s, &h, k, word, other);
 			memcpy(data + 4 * k, &word, sizeof(word));
 		}
 		s.before = others;

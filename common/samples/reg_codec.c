@@ -180,14 +180,17 @@ static uint32_t enc_reg(const struct enc *e, uint32_t ctx, uint32_t i)
 }
 
 void regs_encode(struct reg_model *m, const struct word_seen *seen, struct code_enc *dict,
-		 const uint64_t *regs, bool unmasked, uint64_t *last, struct strbuf *out)
+		 const uint64_t *regs, bool unmasked, uint64_t ip_guess, uint64_t *last, struct strbuf *out)
 {
 	struct enc e = { m, seen, dict, regs, last, unmasked, out };
 	uint64_t sp = regs[UREG_SP], ip = regs[UREG_IP];
 	struct reg_row *row = row_of(m, ip), *known = row->ip == ip ? row : NULL;
 	uint32_t op = REG_SAME, others = 0;
 
-	code_enc_put(dict, out, CTX_IP_NEW, CTX_IP, ip);
+	if (ip_guess && ip == ip_guess)
+		nibble_put(out, CTX_IP_NEW, CODE_GUESS);
+	else
+		code_enc_put(dict, out, CTX_IP_NEW, CTX_IP, ip);
 	last[UREG_IP] = ip;
 	for (uint32_t i = 0; i < REG_CODED; i += GROUP) {
 		uint32_t n = MIN(GROUP, REG_CODED - i), ctx = group_ctx(i, known, others);
@@ -260,14 +263,14 @@ static int dec_reg(const struct dec *d, uint32_t op, uint32_t i)
 }
 
 int regs_decode(struct reg_model *m, const struct word_seen *seen, struct code_dec *dict,
-		struct nibble_dec *in, uint64_t *last)
+		struct nibble_dec *in, uint64_t ip_guess, uint64_t *last)
 {
 	struct dec d = { m, seen, dict, in, last };
 	uint64_t sp = last[UREG_SP], *ip = &last[UREG_IP];
 	uint32_t op = REG_SAME, others = 0;
 	struct reg_row *row, *known;
 
-	if (code_dec_get(dict, in, CTX_IP_NEW, CTX_IP, ip))
+	if (code_dec_get(dict, in, CTX_IP_NEW, CTX_IP, ip_guess, ip))
 		return -EINVAL;
 	row = row_of(m, *ip);
 	known = row->ip == *ip ? row : NULL;

@@ -31,13 +31,13 @@ struct reg_model {
 /*
  * Note the symbols of @regs (UREG_MAX of them) in @out. @last: the thread's previous registers,
  * with UREG_SP already as in @regs; it becomes @regs. @unmasked: registers may hold anything; it is
- * kept out of the dictionary.
+ * kept out of the dictionary. @ip: the ip expected, or 0.
  */
 void regs_encode(struct reg_model *m, const struct word_seen *seen, struct code_enc *dict,
-		 const uint64_t *regs, bool unmasked, uint64_t *last, struct strbuf *out);
+		 const uint64_t *regs, bool unmasked, uint64_t ip, uint64_t *last, struct strbuf *out);
 
 /* The inverse: @last becomes the sample's registers. 0, or -EINVAL when the symbols are invalid. */
 int regs_decode(struct reg_model *m, const struct word_seen *seen, struct code_dec *dict,
-		struct nibble_dec *in, uint64_t *last);
+		struct nibble_dec *in, uint64_t ip, uint64_t *last);
 
 #endif

@@ -47,6 +47,17 @@ struct sample_dec {
 	size_t gone_cap;
 };
 
+/* Where the thread was: all that is known of its sample is in @t. @slot: of its event. */
+static void note_place(struct sample_thread *t, uint32_t which, uint32_t slot)
+{
+	const struct sample_place now = {
+		.sp = t->regs[UREG_SP], .ip = t->regs[UREG_IP], .words = (uint32_t)((t->hi - t->lo) / 8),
+		.chain = t->chain[slot],
+	};
+
+	sample_note_place(t, which, &now);
+}
+
 /* ---- encoder ---- */
 
 struct sample_enc *sample_enc_new(size_t pages)
@@ -193,10 +204,10 @@ static void enc_event(struct sample_enc *e, struct sample_cpu *cpu, struct sampl
 }
 
 static void enc_stack(struct sample_enc *e, struct sample_thread *t, const struct sample_in *s,
-		      struct strbuf *out)
+		      const struct sample_place *place, struct strbuf *out)
 {
 	const struct stack_words *sw = s->stack;
-	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full);
+	uint64_t words = sample_predict_words(&e->st, t, sw->base, s->copy_full, place);
 	uint32_t same = s->same_as && s->same_as == t->serial ? MIN(s->same, sw->nkept) : 0;
 
 	nibble_put_snum(out, CTX_SIZE, (int64_t)(sw->nwords - words));
@@ -220,7 +231,8 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 	struct sample_cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
 	struct sample_clock *clock = sample_clock_of(&e->st, s->cpu, s->event);
 	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN), slot = s->event % REC_EVENT_SLOTS;
-	uint32_t flags = 0;
+	uint32_t flags = 0, which = PLACE_OTHER;
+	const struct sample_place *place = NULL;
 	struct sample_thread *t;
 
 	e->st.used = true;
@@ -275,19 +287,28 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 	nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - clock->time - clock->step));
 	clock->step = s->time - clock->time;
 	clock->time = s->time;
-	if (s->has_regs) {
-		nibble_put_snum(out, CTX_SP, (int64_t)(s->regs[UREG_SP] - t->regs[UREG_SP]));
-		t->regs[UREG_SP] = s->regs[UREG_SP];
+	if (s->has_regs && e->st.events) {
+		which = sample_find_place(t, s->regs[UREG_SP], s->regs[UREG_IP]);
+		nibble_put(out, sample_place_ctx(t), which);
+		if (which != PLACE_OTHER)
+			place = &t->places->v[which];
 	}
+	if (s->has_regs && !place)
+		nibble_put_snum(out, CTX_SP, (int64_t)(s->regs[UREG_SP] - t->regs[UREG_SP]));
+	if (s->has_regs)
+		t->regs[UREG_SP] = s->regs[UREG_SP];
 	if (flags & REC_S_BASE)
 		nibble_put_snum(out, CTX_BASE, (int64_t)(s->stack->base - sample_usual_base(t)));
 	if (flags & REC_S_STACK)
-		enc_stack(e, t, s, out);
+		enc_stack(e, t, s, place, out);
 	else
 		t->lo = t->hi = 0;
 	if (s->has_regs)
-		regs_encode(&e->st.regs, &e->st.seen, &e->code, s->regs, s->unmasked, t->regs, out);
-	t->chain[slot] = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain[slot]);
+		regs_encode(&e->st.regs, &e->st.seen, &e->code, s->regs, s->unmasked, place ? place->ip : 0, t->regs, out);
+	t->chain[slot] = chain_enc_put(&e->chain, &e->code, out, s->chain, nchain, t->chain[slot],
+				       place ? place->chain : CHAIN_NO_GUESS);
+	if (s->has_regs && e->st.events)
+		note_place(t, which, slot);
 	if (s->payload_len)
 		payload_encode(sample_state_payloads(&e->st), &(struct payload_of){ s->event, cpu->thread - 1, s->pid, s->tid },
 			       s->payload, s->payload_len, out);
@@ -431,9 +452,9 @@ static int dec_evict(struct sample_dec *d)
 }
 
 static int dec_stack(struct sample_dec *d, struct sample_thread *t, uint64_t lo,
-		     struct ev_sample *ev)
+		     const struct sample_place *place, struct ev_sample *ev)
 {
-	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full);
+	uint64_t words = sample_predict_words(&d->st, t, lo, ev->copy_full, place);
 	struct word_change *change = &d->change.words;
 	bool forgotten = !t->shadow.n;
 	uint64_t hi;
@@ -506,9 +527,30 @@ static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev
 	return t;
 }
 
+/*
+ * The stack pointer of a sample with registers. *@which becomes the number of its place, and *@place
+ * that place. At none of those known, they stay PLACE_OTHER and NULL.
+ */
+static int dec_sp(struct sample_dec *d, struct sample_thread *t, uint32_t *which, const struct sample_place **place)
+{
+	if (d->st.events)
+		*which = nibble_get(d->in, sample_place_ctx(t));
+	if (*which == PLACE_OTHER) {
+		t->regs[UREG_SP] += (uint64_t)nibble_get_snum(d->in, CTX_SP);
+		return 0;
+	}
+	if (*which >= t->places->n)
+		return -EINVAL;
+	*place = &t->places->v[*which];
+	t->regs[UREG_SP] = (*place)->sp;
+	return 0;
+}
+
 int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 {
+	const struct sample_place *place = NULL;
 	struct sample_thread *t;
+	uint32_t which = PLACE_OTHER, slot;
 	uint64_t flags, lo;
 
 	d->st.used = true;
@@ -518,24 +560,27 @@ int sample_dec_next(struct sample_dec *d, struct ev_sample *ev)
 	t = dec_head(d, ev, &flags);
 	if (!t)
 		return -EINVAL;
-	if (ev->has_regs)
-		t->regs[UREG_SP] += (uint64_t)nibble_get_snum(d->in, CTX_SP);
+	slot = t->event % REC_EVENT_SLOTS;
+	if (ev->has_regs && dec_sp(d, t, &which, &place))
+		return -EINVAL;
 	if (flags & REC_S_STACK) {
 		lo = sample_usual_base(t);
 		if (flags & REC_S_BASE)
 			lo += (uint64_t)nibble_get_snum(d->in, CTX_BASE);
-		if (dec_stack(d, t, lo, ev))
+		if (dec_stack(d, t, lo, place, ev))
 			return -EINVAL;
 	} else {
 		t->lo = t->hi = 0;
 	}
 	if (ev->has_regs) {
-		if (regs_decode(&d->st.regs, &d->st.seen, &d->code, d->in, t->regs))
+		if (regs_decode(&d->st.regs, &d->st.seen, &d->code, d->in, place ? place->ip : 0, t->regs))
 			return -EINVAL;
 		memcpy(ev->regs, t->regs, sizeof(t->regs));
 	}
-	if (chain_dec_get(&d->chain, &d->code, d->in, &t->chain[t->event % REC_EVENT_SLOTS], d->ip, &ev->nchain))
+	if (chain_dec_get(&d->chain, &d->code, d->in, place ? place->chain : CHAIN_NO_GUESS, &t->chain[slot], d->ip, &ev->nchain))
 		return -EINVAL;
+	if (ev->has_regs && d->st.events)
+		note_place(t, which, slot);
 	if (flags & REC_S_IP_TAIL) {
 		if (ev->nchain == REC_CHAIN_LEN)
 			return -EINVAL;

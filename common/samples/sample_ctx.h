@@ -14,6 +14,7 @@
 #define CTX_REG_NR (15u * 32)
 #define CTX_REG_OTHER_NR (4u * 32)
 #define CTX_EVENT_NR (16u * 16)
+#define CTX_PLACE_EVENTS 4u		/* events, modulo this, that have contexts of their own */
 
 enum sample_ctx {
 	CTX_CPU_HIT,
@@ -29,7 +30,8 @@ enum sample_ctx {
 	CTX_REG = CTX_REG_SEEN + 16,
 	CTX_REG_OTHER = CTX_REG + CTX_REG_NR,
 	CTX_EVENT = CTX_REG_OTHER + CTX_REG_OTHER_NR,
-	CTX_OP = CTX_EVENT + CTX_EVENT_NR,
+	CTX_PLACE = CTX_EVENT + CTX_EVENT_NR,
+	CTX_OP = CTX_PLACE + CTX_PLACE_EVENTS * 16,
 	/* Numbers. */
 	CTX_CPU = CTX_OP + CTX_OP_NR,
 	CTX_THREAD_ID = CTX_CPU + NIBBLE_NUM,

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "samples/sample_ctx.h"
 
 void sample_state_key(struct sample_state *st)
 {
@@ -36,8 +37,10 @@ void sample_state_fini(struct sample_state *st)
 	if (st->payloads)
 		payload_model_fini(st->payloads);
 	free(st->payloads);
-	for (uint32_t i = 0; i < st->nalloc; i++)
+	for (uint32_t i = 0; i < st->nalloc; i++) {
+		free(st->thr[i]->places);
 		free(st->thr[i]);
+	}
 	free(st->thr);
 }
 
@@ -50,14 +53,20 @@ struct payload_model *sample_state_payloads(struct sample_state *st)
 
 struct sample_thread *sample_state_add(struct sample_state *st, uint32_t pid, uint32_t tid)
 {
+	struct sample_places *places;
 	struct sample_thread *t;
 
 	if (st->nthr == st->nalloc) {
 		XGROW(st->thr, st->nalloc, st->cap);
-		st->thr[st->nalloc++] = xmalloc(sizeof(*t));
+		t = st->thr[st->nalloc++] = xmalloc(sizeof(*t));
+		t->places = st->events ? xmalloc(sizeof(*t->places)) : NULL;
 	}
 	t = st->thr[st->nthr++];
+	places = t->places;
 	memset(t, 0, sizeof(*t));
+	t->places = places;
+	if (places)
+		*places = (struct sample_places){ .last = PLACE_OTHER };
 	t->pid = pid;
 	t->tid = tid;
 	return t;
@@ -76,10 +85,12 @@ uint64_t sample_usual_base(const struct sample_thread *t)
 }
 
 uint64_t sample_predict_words(const struct sample_state *st, const struct sample_thread *t,
-			      uint64_t lo, bool full)
+			      uint64_t lo, bool full, const struct sample_place *place)
 {
 	if (full)
 		return st->full_words;
+	if (place && place->words)
+		return place->words;
 	return t->hi > lo ? (t->hi - lo) / 8 : 0;
 }
 
@@ -125,4 +136,38 @@ void sample_note_event(struct sample_cpu *cpu, struct sample_thread *t, uint32_t
 	*guess = event;
 	cpu->event = event;
 	t->event = event;
+}
+
+uint32_t sample_find_place(const struct sample_thread *t, uint64_t sp, uint64_t ip)
+{
+	const struct sample_places *p = t->places;
+	uint32_t found = PLACE_OTHER;
+
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (p->v[i].sp != sp)
+			continue;
+		if (p->v[i].ip == ip)
+			return i;
+		if (found == PLACE_OTHER)
+			found = i;
+	}
+	return found;
+}
+
+uint32_t sample_place_ctx(const struct sample_thread *t)
+{
+	return CTX_PLACE + (t->event % CTX_PLACE_EVENTS << 4 | t->places->last);
+}
+
+void sample_note_place(struct sample_thread *t, uint32_t which, const struct sample_place *now)
+{
+	struct sample_places *p = t->places;
+
+	p->last = which;
+	if (which == PLACE_OTHER) {
+		which = MIN(p->n, REC_PLACES - 1);
+		p->n = MIN(p->n + 1, REC_PLACES);
+	}
+	memmove(p->v + 1, p->v, which * sizeof(*p->v));
+	p->v[0] = *now;
 }

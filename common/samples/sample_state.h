@@ -18,11 +18,30 @@
 
 #define SAMPLE_GUESSES 1024u
 
+/*
+ * Where a thread was when it was sampled: a stack pointer, and what was found there the last time.
+ * Threads block and loop at few places.
+ */
+struct sample_place {
+	uint64_t sp, ip;
+	uint32_t words;			/* of the copy; 0: there was none */
+	uint32_t chain;			/* node */
+};
+
+struct sample_places {			/* version 3 */
+	struct sample_place v[REC_PLACES];	/* latest first */
+	uint32_t n;
+	uint32_t last;			/* symbol of the thread's sample before, see sample_place_ctx() */
+};
+
+#define PLACE_OTHER REC_PLACES		/* symbol: none of them */
+
 /* What encoder and decoder remember of a thread. */
 struct sample_thread {
 	uint32_t pid, tid;
 	uint64_t regs[UREG_MAX];		/* of its last sample that had registers */
 	uint64_t cgroup;
+	struct sample_places *places;	/* owned; NULL in version 2 */
 	uint64_t lo, hi; /* stack copy of its last sample; lo == hi: none, or forgotten */
 	uint32_t event;			/* of its last sample */
 	/* By event, modulo REC_EVENT_SLOTS: */
@@ -86,11 +105,11 @@ void sample_state_forget(struct sample_state *st, struct sample_thread *t);
 uint64_t sample_usual_base(const struct sample_thread *t);
 /*
  * Predicts the number of words in a copy that begins at @lo. A copy cut at the size asked for
- * (@full) is as long as the last such copy. Any other copy ends at the end of the stack, so where
- * the previous one ended.
+ * (@full) is as long as the last such copy. Any other copy is as long as the last one at this
+ * @place (NULL: unknown), or ends at the end of the stack, so where the previous one ended.
  */
 uint64_t sample_predict_words(const struct sample_state *st, const struct sample_thread *t,
-			      uint64_t lo, bool full);
+			      uint64_t lo, bool full, const struct sample_place *place);
 
 /* The slot that guesses the CPU of the next sample. */
 uint32_t *sample_guess_cpu(struct sample_state *st);
@@ -106,6 +125,15 @@ void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx);
 uint32_t *sample_guess_event(struct sample_state *st, const struct sample_cpu *cpu, const struct sample_thread *t);
 /* Record that it was @event; @guess: from sample_guess_event(). */
 void sample_note_event(struct sample_cpu *cpu, struct sample_thread *t, uint32_t *guess, uint32_t event);
+
+/* The place of thread @t that has this stack pointer and, if there are several, this ip. */
+uint32_t sample_find_place(const struct sample_thread *t, uint64_t sp, uint64_t ip);
+/* Context of the symbol: which place, or PLACE_OTHER. */
+uint32_t sample_place_ctx(const struct sample_thread *t);
+/*
+ * The thread was at @now, which was place number @which, or PLACE_OTHER.
+ */
+void sample_note_place(struct sample_thread *t, uint32_t which, const struct sample_place *now);
 
 /* Times and period of event @event on CPU @cpu. */
 static inline struct sample_clock *sample_clock_of(struct sample_state *st, uint32_t cpu, uint32_t event)

@@ -1,6 +1,7 @@
 #include "samples/switch_codec.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,13 @@
 #define GUESSES 1024u
 #define THREADS 32u		/* threads, modulo this, that have models of their own */
 #define RUNS 4u			/* the same, for how long they run */
+/*
+ * Times between two switches are mostly such numbers of bits. One symbol says how many, the next
+ * has the bits below the highest one. All others follow no pattern and go without a model.
+ */
+#define TIME_BITS_MIN 6u
+#define TIME_BITS_MAX 20u
+#define TIME_TOP 4u
 
 /* Symbols under CTX_IN: below RECENT, which of the recent threads comes. */
 enum in_op { IN_GUESS = RECENT, IN_ID, IN_OTHER };
@@ -22,6 +30,11 @@ enum out_op { OUT_BLOCKED, OUT_PREEMPTED, OUT_OTHER };
 /* Symbols under CTX_KIND and CTX_THREAD, for what is not expected. */
 enum kind { KIND_IN, KIND_BLOCKED, KIND_PREEMPTED, KINDS };
 enum thread_op { THREAD_ID, THREAD_NEW };
+/* Symbols under CTX_TIME: how many bits more than TIME_BITS_MIN. */
+enum time_op { TIME_FAR = TIME_BITS_MAX - TIME_BITS_MIN + 1 };
+
+/* Kinds of times: how long a thread runs, or until one comes after another was blocked, preempted. */
+#define TIMES (RUNS + 2)
 
 enum switch_ctx {
 	CTX_OUT,
@@ -35,9 +48,10 @@ enum switch_ctx {
 	CTX_CPU = CTX_CPUS + NIBBLE_NUM,
 	CTX_COUNT = CTX_CPU + NIBBLE_NUM,
 	CTX_FIRST = CTX_COUNT + NIBBLE_NUM,
-	CTX_GAP = CTX_FIRST + NIBBLE_NUM,
-	CTX_RUN = CTX_GAP + 2 * NIBBLE_NUM,
-	CTX_NR = CTX_RUN + RUNS * NIBBLE_NUM,
+	CTX_FAR = CTX_FIRST + NIBBLE_NUM,
+	CTX_TIME = CTX_FAR + NIBBLE_NUM,	/* for each kind of time, */
+	CTX_TOP = CTX_TIME + TIMES,		/* and number of bits */
+	CTX_NR = CTX_TOP + TIMES * 16,
 };
 static_assert(CTX_NR <= NIBBLE_CONTEXTS, "a model for each");
 
@@ -63,6 +77,9 @@ struct switch_enc {
 	struct ev_switch *sw;		/* owned; by CPU */
 	uint32_t *cpu;			/* owned; numbers, ascending */
 	size_t cap, cpu_cap;
+	struct strbuf *out, *bits;	/* borrowed */
+	uint64_t held;			/* the last bits, lowest first, and how many */
+	uint32_t nheld;
 };
 
 struct thread {
@@ -77,6 +94,8 @@ struct run {
 struct switch_dec {
 	struct model m;
 	struct nibble_dec *in;		/* owned */
+	struct cursor bits;
+	uint64_t at;			/* bits taken */
 	struct thread *thread;		/* owned; by index */
 	uint32_t nthreads;
 	struct ev_switch *sw;		/* owned; CPU by CPU */
@@ -94,6 +113,8 @@ static void to_front(struct here *h, uint32_t thread)
 {
 	uint32_t i = 0;
 
+	if (h->n && h->recent[0] == thread)
+		return;
 	while (i < h->n && h->recent[i] != thread)
 		i++;
 	if (i == h->n && h->n < RECENT)
@@ -129,16 +150,16 @@ static uint32_t in_ctx(const struct here *h)
 	return CTX_IN + 2 * (h->recent[0] % THREADS) + h->preempted;
 }
 
-static uint32_t time_ctx(const struct here *h)
+static uint32_t time_kind(const struct here *h)
 {
-	return h->on ? CTX_RUN + h->recent[0] % RUNS * NIBBLE_NUM : CTX_GAP + h->preempted * NIBBLE_NUM;
+	return h->on ? h->recent[0] % RUNS : RUNS + h->preempted;
 }
 
 /* Thread @thread came, or left like this. */
-static void note(struct model *m, enum kind kind, uint32_t thread, uint32_t *guess)
+static void note(struct model *m, enum kind kind, uint32_t thread)
 {
 	if (kind == KIND_IN)
-		*guess = thread;
+		*guess_of(m) = thread;
 	to_front(&m->here, thread);
 	m->here.on = kind == KIND_IN;
 	m->here.preempted = kind == KIND_PREEMPTED;
@@ -167,6 +188,49 @@ static int by_number(const void *a, const void *b)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return (x > y) - (x < y);
+}
+
+static void flush_bits(struct switch_enc *e)
+{
+	uint64_t v = htole64(e->held);
+
+	strbuf_add(e->bits, &v, (e->nheld + 7) / 8);
+	e->held = 0;
+	e->nheld = 0;
+}
+
+/* The lowest @n bits of @v, at most 32. */
+static void put_bits(struct switch_enc *e, uint64_t v, uint32_t n)
+{
+	if (e->nheld >= 32) {
+		uint32_t low = htole32((uint32_t)e->held);
+
+		strbuf_add(e->bits, &low, sizeof(low));
+		e->held >>= 32;
+		e->nheld -= 32;
+	}
+	e->held |= (v & ((1ull << n) - 1)) << e->nheld;
+	e->nheld += n;
+}
+
+static void put_time(struct switch_enc *e, uint32_t kind, uint64_t time)
+{
+	uint32_t n = time ? 64 - (uint32_t)__builtin_clzll(time) : 0, op;
+
+	if (n > TIME_BITS_MAX) {
+		nibble_put(e->out, CTX_TIME + kind, TIME_FAR);
+		nibble_put_num(e->out, CTX_FAR, time);
+		return;
+	}
+	op = n > TIME_BITS_MIN ? n - TIME_BITS_MIN : 0;
+	nibble_put(e->out, CTX_TIME + kind, op);
+	if (!op) {
+		put_bits(e, time, TIME_BITS_MIN);
+		return;
+	}
+	n -= TIME_TOP + 1;
+	nibble_put(e->out, CTX_TOP + kind * 16 + op, (uint32_t)(time >> n) & 15);
+	put_bits(e, time, n);
 }
 
 /* Fills @e->sw, CPU by CPU, and @e->cpu. Returns the number of CPUs. */
@@ -200,8 +264,9 @@ static uint32_t by_cpu(struct switch_enc *e, const struct ev_switch *sw, size_t 
 	return cpus;
 }
 
-static uint32_t enc_other(struct switch_enc *e, const struct ev_switch *sw, enum kind kind, struct strbuf *out)
+static uint32_t enc_other(struct switch_enc *e, const struct ev_switch *sw, enum kind kind)
 {
+	struct strbuf *out = e->out;
 	bool is_new;
 	uint64_t *idx = u64map_put(&e->threads, (uint64_t)sw->pid << 32 | sw->tid, &is_new);
 
@@ -217,40 +282,44 @@ static uint32_t enc_other(struct switch_enc *e, const struct ev_switch *sw, enum
 	return (uint32_t)*idx;
 }
 
-static void enc_switch(struct switch_enc *e, const struct ev_switch *sw, struct strbuf *out)
+static void enc_switch(struct switch_enc *e, const struct ev_switch *sw)
 {
+	struct strbuf *out = e->out;
 	struct here *h = &e->m.here;
 	uint64_t *known = u64map_get(&e->threads, (uint64_t)sw->pid << 32 | sw->tid);
-	uint32_t thread = known ? (uint32_t)*known : UINT32_MAX, ctx = time_ctx(h);
+	uint32_t thread = known ? (uint32_t)*known : UINT32_MAX, time = time_kind(h);
 	enum kind kind = !sw->out ? KIND_IN : sw->preempted ? KIND_PREEMPTED : KIND_BLOCKED;
-	uint32_t *guess = guess_of(&e->m), rank = rank_of(h, thread);
+	uint32_t rank = rank_of(h, thread);
 
 	if (h->on && sw->out && !rank) {
 		nibble_put(out, out_ctx(h), sw->preempted ? OUT_PREEMPTED : OUT_BLOCKED);
 	} else if (h->on) {
 		nibble_put(out, out_ctx(h), OUT_OTHER);
-		thread = enc_other(e, sw, kind, out);
+		thread = enc_other(e, sw, kind);
 	} else if (sw->out || !known) {
 		nibble_put(out, in_ctx(h), IN_OTHER);
-		thread = enc_other(e, sw, kind, out);
+		thread = enc_other(e, sw, kind);
 	} else if (rank < RECENT) {
 		nibble_put(out, in_ctx(h), rank);
-	} else if (*guess == thread) {
+	} else if (*guess_of(&e->m) == thread) {
 		nibble_put(out, in_ctx(h), IN_GUESS);
 	} else {
 		nibble_put(out, in_ctx(h), IN_ID);
 		nibble_put_num(out, CTX_ID, thread);
 	}
-	nibble_put_num(out, ctx, sw->time - h->time);
+	put_time(e, time, sw->time - h->time);
 	h->time = sw->time;
-	note(&e->m, kind, thread, guess);
+	note(&e->m, kind, thread);
 }
 
-void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, struct strbuf *out)
+void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, struct strbuf *out,
+		   struct strbuf *bits)
 {
 	const uint32_t cpus = by_cpu(e, sw, n);
 	uint64_t first = 0;
 
+	e->out = out;
+	e->bits = bits;
 	u64map_clear(&e->threads);
 	memset(&e->m, 0, sizeof(e->m));
 	nibble_put_num(out, CTX_CPUS, cpus);
@@ -263,8 +332,9 @@ void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, s
 		nibble_put_snum(out, CTX_FIRST, (int64_t)(e->sw[at].time - first));
 		first = e->sw[at].time;
 		for (; at < end; at++)
-			enc_switch(e, &e->sw[at], out);
+			enc_switch(e, &e->sw[at]);
 	}
+	flush_bits(e);
 }
 
 /* ---- decoder ---- */
@@ -313,10 +383,39 @@ static uint32_t dec_other(struct switch_dec *d, uint32_t *kind)
 	return d->nthreads++;
 }
 
+/* The next @n bits, at most 32. Beyond the end they are 0. */
+static uint64_t get_bits(struct switch_dec *d, uint32_t n)
+{
+	const size_t byte = d->at / 8;
+	uint64_t v = 0;
+
+	if (byte + sizeof(v) <= d->bits.size)
+		memcpy(&v, d->bits.base + byte, sizeof(v));
+	else if (byte < d->bits.size)
+		memcpy(&v, d->bits.base + byte, d->bits.size - byte);
+	v = le64toh(v) >> d->at % 8 & ((1ull << n) - 1);
+	d->at += n;
+	return v;
+}
+
+static uint64_t get_time(struct switch_dec *d, uint32_t kind)
+{
+	uint32_t op = nibble_get(d->in, CTX_TIME + kind), n;
+	uint64_t top;
+
+	if (op == TIME_FAR)
+		return nibble_get_num(d->in, CTX_FAR);
+	if (!op)
+		return get_bits(d, TIME_BITS_MIN);
+	n = op + TIME_BITS_MIN - TIME_TOP - 1;
+	top = 1u << TIME_TOP | nibble_get(d->in, CTX_TOP + kind * 16 + op);
+	return top << n | get_bits(d, n);
+}
+
 static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 {
 	struct here *h = &d->m.here;
-	uint32_t *guess = guess_of(&d->m), ctx = time_ctx(h), kind = KIND_IN, thread, op;
+	uint32_t time = time_kind(h), kind = KIND_IN, thread, op;
 
 	if (h->on) {
 		op = nibble_get(d->in, out_ctx(h));
@@ -330,7 +429,7 @@ static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 		if (op < RECENT)
 			thread = op < h->n ? h->recent[op] : UINT32_MAX;
 		else if (op == IN_GUESS)
-			thread = *guess;
+			thread = *guess_of(&d->m);
 		else if (op == IN_ID)
 			thread = dec_id(d);
 		else
@@ -338,12 +437,12 @@ static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 	}
 	if (thread >= d->nthreads || kind >= KINDS)
 		return -EINVAL;
-	h->time += nibble_get_num(d->in, ctx);
+	h->time += get_time(d, time);
 	*sw = (struct ev_switch){
 		.time = h->time, .pid = d->thread[thread].pid, .tid = d->thread[thread].tid, .cpu = cpu,
 		.out = kind != KIND_IN, .preempted = kind == KIND_PREEMPTED,
 	};
-	note(&d->m, kind, thread, guess);
+	note(&d->m, kind, thread);
 	return 0;
 }
 
@@ -394,7 +493,7 @@ static void sink(struct switch_dec *d, uint32_t i)
 	d->heap[i] = run;
 }
 
-int switch_decode(struct switch_dec *d, const struct cursor *code, uint64_t symbols, bool plain)
+int switch_decode(struct switch_dec *d, const struct switch_block *b)
 {
 	uint64_t cpus, first = 0;
 	int64_t cpu = -1;
@@ -403,12 +502,14 @@ int switch_decode(struct switch_dec *d, const struct cursor *code, uint64_t symb
 	d->n = d->nruns = d->nheap = d->nthreads = 0;
 	memset(&d->m, 0, sizeof(d->m));
 	nibble_dec_reset(d->in);
-	nibble_dec_begin(d->in, code->base, code->size, symbols, plain);
+	nibble_dec_begin(d->in, b->code.base, b->code.size, b->symbols, b->plain);
+	d->bits = b->bits;
+	d->at = 0;
 	cpus = nibble_get_num(d->in, CTX_CPUS);
 	/* Each takes at least two symbols. */
 	while (!err && cpus--)
-		err = dec_cpu(d, &cpu, &first, symbols / 2);
-	if (err || !nibble_dec_done(d->in))
+		err = dec_cpu(d, &cpu, &first, b->symbols / 2);
+	if (err || !nibble_dec_done(d->in) || (d->at + 7) / 8 != d->bits.size)
 		return -EINVAL;
 	for (uint32_t i = 0; i < d->nruns; i++) {
 		XGROW(d->heap, d->nheap, d->heap_cap);

@@ -20,18 +20,23 @@ struct switch_dec;
 struct switch_enc *switch_enc_new(void);
 void switch_enc_free(struct switch_enc *e);	/* accepts NULL */
 /*
- * Note the symbols of @n switches in @out, see nibble_codec.h, whose models must be new. Those of a
- * CPU stay in their order.
+ * Note the symbols of @n switches in @out, see nibble_codec.h, whose models must be new, and append
+ * the bits that have no model to @bits. The switches of a CPU stay in their order.
  */
-void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, struct strbuf *out);
+void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, struct strbuf *out,
+		   struct strbuf *bits);
 
 struct switch_dec *switch_dec_new(void);
 void switch_dec_free(struct switch_dec *d);	/* accepts NULL */
-/*
- * Decode all switches of a block: @symbols of them in @code, @plain as in nibble_dec_begin(). 0, or
- * -EINVAL when the code is damaged: then there are none.
- */
-int switch_decode(struct switch_dec *d, const struct cursor *code, uint64_t symbols, bool plain);
+/* The switches of a block, packed. All borrowed. */
+struct switch_block {
+	struct cursor code, bits;
+	uint64_t symbols;		/* in code */
+	bool plain;			/* as in nibble_dec_begin() */
+};
+
+/* Decode all of them. 0, or -EINVAL when the code is damaged: then there are none. */
+int switch_decode(struct switch_dec *d, const struct switch_block *b);
 /*
  * The next switch, in the order of time, and of CPUs at the same time. NULL: there is none. Borrowed
  * until switch_decode().

@@ -182,10 +182,11 @@ class Stream:
 		self.method = b.u8()
 		n_order, n_events, n_here, self.symbols = (b.varint() for _ in range(4))
 		need(self.method < (8 if version == 3 else 4), 'method')
-		n_switches, n_switch_code = (b.varint(), b.varint()) if self.method & 4 else (0, 0)
+		n_switches, n_switch_code, n_bits = (b.varint(), b.varint(), b.varint()) if self.method & 4 else (0, 0, 0)
 		need(n_order + n_events + 4 * (self.symbols + n_switches) == block.raw_len, 'raw length')
 		both = b.take(n_here)
-		self.switches = Switches(b.take(n_switch_code), n_switches, self.method & 2) if n_switches else None
+		switch_code, bits = b.take(n_switch_code), b.take(n_bits)
+		self.switches = Switches(switch_code, n_switches, bits, self.method & 2) if n_switches else None
 		if self.method & 1:
 			both = unzstd(both)
 		need(len(both) == n_order + n_events, 'bytes of ORDER and EVENTS')

@@ -134,6 +134,7 @@ class Thread:
 		self.pid, self.tid = pid, tid
 		self.sp = self.cgroup = self.event = self.lo = self.hi = 0
 		self.flags, self.node = [0] * 8, [0] * 8	# by event modulo 8
+		self.places, self.place = [], 8		# latest first: sp, ip, words, node; the last symbol PLACE
 		self.regs = [0] * 15
 		self.shadow = {}	# address: word, which is not 0
 
@@ -212,16 +213,30 @@ class Samples:
 		clock.step = clock.step + sym.snum('TIME') & U64
 		clock.time = clock.time + clock.step & U64
 		# sp
-		if flags & REGS:
+		which, place = 8, None
+		if flags & REGS and self.version == 3:
+			which = sym.symbol('PLACE', t.event % 4, t.place)
+			if which != 8:
+				need(which < len(t.places), 'PLACE')
+				place = t.places[which]
+				t.sp = place[0]
+		if flags & REGS and not place:
 			t.sp = t.sp + sym.snum('SP') & U64
-		words = self.stack(t, flags) if flags & STACK else []
+		words = self.stack(t, flags, place) if flags & STACK else []
 		if not flags & STACK:
 			t.lo = t.hi = 0
 		ip = None
 		if flags & REGS:
-			ip = self.define() if sym.symbol('IP_NEW') else self.known('IP')
+			how = sym.symbol('IP_NEW')
+			need(how < 2 or (how == 2 and place and place[1]), 'IP_NEW')
+			ip = (self.known('IP') if how == 0 else self.define()) if how < 2 else place[1]
 			self.registers(t, ip, self.words.seen if flags & STACK else [])
-		chain = self.chain(t, slot)
+		chain = self.chain(t, slot, place)
+		if flags & REGS:
+			t.place = which
+			if place:
+				t.places.remove(place)
+			t.places = [(t.sp, ip, t.hi - t.lo >> 3, t.node[slot])] + t.places[:7]
 		if flags & IP_TAIL:
 			need(ip is not None, 'IP_TAIL without ip')
 			chain.append(ip)
@@ -273,13 +288,15 @@ class Samples:
 		need(event < 1024, 'event')
 		self.event_guess[slot] = cpu.event = t.event = event
 
-	def stack(self, t, flags):
+	def stack(self, t, flags, place):
 		lo = t.sp + 7 & ~7 & U64
 		if flags & BASE:
 			lo = lo + self.sym.snum('BASE') & U64
 		need(lo and lo % 8 == 0, 'start of the copy')
 		if flags & COPY_FULL:
 			expected = self.full_words
+		elif place and place[2]:
+			expected = place[2]
 		else:
 			expected = max(t.hi - lo, 0) // 8
 		size = expected + self.sym.snum('SIZE') & U64
@@ -291,11 +308,13 @@ class Samples:
 		self.words.copy(t.shadow, t.lo, t.hi)
 		return [t.shadow.get(at, 0) for at in range(t.lo, t.hi, 8)]
 
-	def chain(self, t, slot):
+	def chain(self, t, slot, place):
 		sym = self.sym
 		how = sym.symbol('CHAIN')
-		need(how <= 2, 'CHAIN')
-		if how:
+		need(how < 3 or (how == 3 and place), 'CHAIN')
+		if how == 3:
+			t.node[slot] = place[3]
+		elif how:
 			t.node[slot] = sym.id('NODE', len(self.nodes))
 		if how == 2:
 			for _ in range(sym.number('CHAIN_LEN')):

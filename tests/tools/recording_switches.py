@@ -14,7 +14,8 @@ class Switch:
 
 
 class Switches:
-	def __init__(self, code, count, plain):
+	def __init__(self, code, count, bits, plain):
+		self.bits, self.n_bits, self.bytes = int.from_bytes(bits, 'little'), 0, len(bits)
 		self.sym = Symbols()
 		self.sym.feed(code, count, plain)
 		self.threads, self.guess = [], [0] * 1024
@@ -30,6 +31,7 @@ class Switches:
 			first = first + sym.snum('FIRST') & U64
 			runs.append(self.of_cpu(cpu, n, first))
 		sym.finish()
+		need(self.n_bits + 7 >> 3 == self.bytes, 'bits of switches')
 		heads = [(run[0].time, i, 0) for i, run in enumerate(runs)]
 		heapq.heapify(heads)
 		while heads:
@@ -48,7 +50,7 @@ class Switches:
 			on = bool(recent) and kind == 0
 			last = recent[0] if recent else 0
 			slot = mix((last << 32) + (recent[1] if len(recent) > 1 else 0)) % 1024
-			delta = ('RUN', last % 4) if on else ('GAP', kind == PREEMPTED)
+			time_kind = last % 4 if on else 4 + (kind == PREEMPTED)
 			if on:
 				op = sym.symbol('OUT', last % 32)
 				thread, kind = (last, op + 1) if op < 2 else self.other()
@@ -65,7 +67,7 @@ class Switches:
 				else:
 					thread, kind = self.other()
 			need(thread < len(self.threads) and kind < 3, 'switch')
-			time = time + sym.number(*delta) & U64
+			time = time + self.time(time_kind) & U64
 			run.append(Switch(time, cpu, *self.threads[thread], kind))
 			if kind == 0:
 				self.guess[slot] = thread
@@ -73,6 +75,21 @@ class Switches:
 				recent.remove(thread)
 			recent = [thread] + recent[:12]
 		return run
+
+	def raw(self, n):
+		v = self.bits >> self.n_bits & (1 << n) - 1
+		self.n_bits += n
+		return v
+
+	def time(self, kind):
+		sym = self.sym
+		op = sym.symbol('TIME', kind)
+		if op == 15:
+			return sym.number('FAR')
+		if op == 0:
+			return self.raw(6)
+		top = 16 | sym.symbol('TOP', kind, op)
+		return top << op + 1 | self.raw(op + 1)
 
 	def other(self):
 		sym = self.sym
