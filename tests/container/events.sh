@@ -172,6 +172,12 @@ PY
 is "--fields: numbers without text" "$(python3 fields.py "$TOOLS" some | sort -u)" "pid -"
 like "--fields=all: text too" "$(python3 fields.py "$TOOLS" all | tail -1)" "^pid /.*/true$"
 
+# One plain event is written as before there could be several.
+version() { od -An -tu4 -j8 -N4 "$1" | tr -d ' '; }
+"$NSPROF" record -q -o plain -e page-faults -c 1 -- true
+is "one plain event: version 2" "$(version plain)" 2
+is "several: version 3" "$(version some)" 3
+
 # One of several fails.
 echo precious >kept
 check_rc "one of two cannot be opened" 1 "$NSPROF" record -o kept -e cpu-clock,mem:0x8000000000000000:x -- true

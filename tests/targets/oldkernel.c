@@ -28,6 +28,7 @@ static bool lacks(const char *word)
 static bool refuses_event(const struct perf_event_attr *a)
 {
 	return ((lacks("lost") || lacks("5.15")) && a->read_format & 1 << 4) ||		/* 6.0 */
+	       (lacks("inherit_read") && a->inherit && a->sample_type & PERF_SAMPLE_READ) ||	/* 6.12 */
 	       (lacks("sample_cgroup") && a->sample_type & PERF_SAMPLE_CGROUP) ||	/* 5.7 */
 	       (lacks("cgroup") && a->cgroup) ||					/* 5.7 */
 	       (lacks("ksymbol") && a->ksymbol) ||					/* 5.1 */

@@ -191,6 +191,7 @@ done <<'LIST'
 -F 999999999 --strict-freq|999999999 Hz is above
 -F 99 -c 1000|-F and -c exclude each other
 -c 0|invalid period '0'
+--event-budget 5|invalid size '5'
 -k bogus|unknown clock 'bogus'
 -r 100|invalid realtime priority '100'
 -D 10-20,15-40|invalid delay '10-20,15-40'

@@ -43,6 +43,12 @@ is "without all of it: each said once" "$(grep -o 'the kernel lacks .*' err | so
 check "without all of it: all said" test "$(grep -c 'the kernel lacks' err)" -ge 5
 like "without all of it: with names" "$("$NSPROF" symbolize -q --no-inline a.data)" 'app_outer;app_middle;app_inner;app_leaf'
 
+# ---- groups of inherited events cannot be read (before 6.12)
+LD_PRELOAD=$OLD OLDKERNEL=inherit_read "$NSPROF" record -o a.data --call-graph none -e '{cpu-clock/freq=999/u,page-faults:u}:S' -- "$S" 0.3 2>err
+is "a group that is not inherited: status" $? 0
+like "a group that is not inherited: said" "$(<err)" "cannot read the group of 'cpu-clock' in threads and processes that start later"
+check "a group that is not inherited: samples of both" jq -e '.events | .[0].samples > 0 and .[1].samples > 0' <("$NSPROF" info --json a.data)
+
 # ---- no count of lost samples (5.15 to 5.19): the ledger has the losses from records, and a
 # message says that there may be more
 rm -f a.data
