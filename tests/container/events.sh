@@ -142,12 +142,12 @@ check "and the samples stand for the calls: ${events:-none}" test "${events:-0}"
 end
 
 # What the file says about each event, by a reader written from the manual page alone.
-check "what cannot be opened is left out" "$NSPROF" record -o some --call-graph none -e cpu-clock,mem:0x8000000000000000:x -e sched:sched_process_exec --fields --optional-events -- \
+check "what cannot be opened is left out" "$NSPROF" record -o some --call-graph none -e cpu-clock,mem:0x10000:r -e sched:sched_process_exec --fields --optional-events -- \
 	env true
-like "it says so" "$(<"$T/check.err")" "left out: cannot record event 'mem:0x8000000000000000:x'"
+like "it says so" "$(<"$T/check.err")" "left out: cannot record event 'mem:0x10000:r'"
 "$NSPROF" info --json some >some.json
 is "and so does the recording" "$(jq -r '[.events[].name] | join(" ")' some.json)" "cpu-clock sched:sched_process_exec"
-like "with the reason" "$(jq -r .settings.left_out some.json)" "cannot record event 'mem:0x8000000000000000:x'"
+like "with the reason" "$(jq -r .settings.left_out some.json)" "cannot record event 'mem:0x10000:r'"
 is "each exec" "$(jq '.events[1] | [.samples, .count, .lost]' -c some.json)" "[2,2,0]"
 "$NSPROF" record -q -o all --call-graph none -e sched:sched_process_exec --fields=all -- env true
 cat >fields.py <<'PY'
@@ -180,6 +180,6 @@ is "several: version 3" "$(version some)" 3
 
 # One of several fails.
 echo precious >kept
-check_rc "one of two cannot be opened" 1 "$NSPROF" record -o kept -e cpu-clock,mem:0x8000000000000000:x -- true
+check_rc "one of two cannot be opened" 1 "$NSPROF" record -o kept -e cpu-clock,mem:0x10000:r -- true
 is "nothing is overwritten" "$(<kept)" precious
 done_testing
