@@ -176,7 +176,7 @@ static uint32_t lead_location(struct collect *c, enum lead_by by, const struct r
 	if (by == LEAD_EVENT)
 		return event_location(c, s->ev->event);
 	if (by == LEAD_FIELD)
-		leading_field(&c->opts.lead, c->values.s, &c->lead);
+		leading_field(&c->opts.lead, c->values.s ? c->values.s : "", &c->lead);
 	else
 		leading_frame(&c->opts.lead, by, s, &c->lead);
 	return text_location(c, c->lead.s);

@@ -8,6 +8,7 @@
 #include "modules/module.h"
 #include "naming/naming.h"
 #include "output/to_folded.h"
+#include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "unwind/unwind.h"
 
@@ -15,10 +16,14 @@ static void show(struct stack_pass *p)
 {
 	const struct naming_opts opts = { .inlines = true, .annotate = true, .demangle = true, .srcline = true };
 	FILE *to = fopen("/dev/null", "we");
+	struct stacktree tree;
 	struct naming nm;
 
 	naming_run(&nm, &opts, p->rp, &p->col.locs, p->col.texts);
-	fold_write(to, &p->col.tree, &nm, FOLD_SAMPLES);
+	tree = p->col.tree;
+	tree.nodes = collect_weigh_by_event(&p->col);
+	fold_write(to, &tree, &nm, FOLD_SAMPLES);
+	free(tree.nodes);
 	naming_fini(&nm);
 	fclose(to);
 }
@@ -26,7 +31,11 @@ static void show(struct stack_pass *p)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct unwinder_ops *const unwinders[] = { &unwind_cached, &unwind_cached, &unwind_fp, &unwind_libunwind };
-	struct collect_opts opts = { .max_stack = MAXSTACK_DEFAULT };
+	struct collect_opts opts = {
+		.max_stack = MAXSTACK_DEFAULT, .lead = { .by = { LEAD_EVENT, LEAD_FIELD, LEAD_COMM }, .n = 3, .field = "common_pid" },
+		.fields = "common_pid,prev_comm", .event = REC_EVENTS_ALL, .block_ns = 1000000,
+	};
+	struct rec_events events = { 0 };
 	uint8_t *copy = fuzz_copy(data, size);
 	struct stack_pass p = { 0 };
 	struct rec_reader *r;
@@ -41,9 +50,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	r = rec_reader_open(path);
 	if (r) {
 		p.inlines = true;
+		rec_events_read(&events, r);
+		opts.events = &events;
 		stack_pass_run(&p, &opts, r);
 		show(&p);
 		stack_pass_fini(&p);
+		rec_events_fini(&events);
 		rec_reader_close(r);
 	}
 	close(fd);

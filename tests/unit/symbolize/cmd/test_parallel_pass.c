@@ -21,6 +21,7 @@
 #include "naming/naming.h"
 #include "output/to_folded.h"
 #include "recgen.h"
+#include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
 #include "replay/collect.h"
@@ -115,6 +116,9 @@ static void put_sample(struct world *w, uint32_t i)
 	};
 	uint64_t ip = 0x400000 + 0x800 * gen_below(&w->g, 12);
 
+	if (w->g.nevents)
+		s.event = gen_below(&w->g, w->g.nevents);
+
 	if (!w->alive[i] && !w->strangers)
 		return;
 	if (gen_below(&w->g, 2)) {
@@ -161,17 +165,16 @@ static void live(struct world *w)
 	}
 }
 
-/* Writes a recording to file descriptor @fd. */
-static void write_world(int fd, uint64_t seed, bool strangers)
+/* Writes a recording of @nevents (0: one plain event) to file descriptor @fd. */
+static void write_events(int fd, uint64_t seed, bool strangers, uint32_t nevents)
 {
 	struct world w = { .time = 1000000, .strangers = strangers };
 	const struct ev_ledger led = { 0 };
 	uint64_t tick = 1;
-	int err = 0;
 
 	gen_init(&w.g, seed, 1, 8);
-	w.w = rec_writer_new(fd, &err);
-	assert_non_null(w.w);
+	w.g.nevents = nevents;
+	w.w = gen_writer(&w.g, fd);
 	for (uint32_t id = 2; id < 4; id++) {
 		const struct ev_dso ev = { .id = id, .path = "/nowhere", .ino = id, .dev_major = 8 };
 
@@ -194,6 +197,13 @@ static void write_world(int fd, uint64_t seed, bool strangers)
 	gen_fini(&w.g);
 }
 
+static void write_world(int fd, uint64_t seed, bool strangers)
+{
+	write_events(fd, seed, strangers, 0);
+}
+
+static uint32_t told_event = REC_EVENTS_ALL;
+
 /*
  * The complete output for the recording @path, except for what @filter leaves out (NULL: nothing),
  * when @threads threads read it. Owned.
@@ -201,11 +211,12 @@ static void write_world(int fd, uint64_t seed, bool strangers)
 static char *told(const char *path, struct filter *filter, unsigned int threads, uint32_t *parts)
 {
 	static const struct naming_opts nopts = { .annotate = true, .offsets = true };
-	const struct collect_opts copts = {
+	struct collect_opts copts = {
 		.filter = filter,
-		.lead = { { LEAD_THREAD, LEAD_PROCESS }, 2, false }, .unwinder = &unwind_cached, .max_stack = 100,
+		.lead = { .by = { LEAD_THREAD, LEAD_PROCESS }, .n = 2 }, .unwinder = &unwind_cached, .max_stack = 100,
 	};
 	struct rec_reader *r = rec_reader_open(path);
+	struct rec_events events = { 0 };
 	struct modules *mods = modules_new();
 	struct replay *rp = replay_new(mods);
 	const struct rec_damage *d;
@@ -217,6 +228,12 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 	FILE *to = open_memstream(&text, &size);
 
 	assert_non_null(r);
+	assert_int_equal(rec_events_read(&events, r), 0);
+	if (!events.plain) {
+		copts.lead = (struct lead){ .by = { LEAD_EVENT, LEAD_THREAD, LEAD_PROCESS }, .n = 3 };
+		copts.events = &events;
+		copts.event = told_event;
+	}
 	if (filter)
 		filter->start = rec_reader_start(r);
 	collect_init(&col, rp, &copts);
@@ -247,6 +264,7 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 	replay_free(rp);
 	modules_free(mods);
 	rec_reader_close(r);
+	rec_events_fini(&events);
 	return text;
 }
 
@@ -323,6 +341,39 @@ static void test_whole(void **state)
 	}
 }
 
+/*
+ * Several events: any number of threads tells the same, and one event alone has its own lines of what
+ * is told of all.
+ */
+static void test_events(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 70; seed <= 75; seed++) {
+		char path[32];
+		int fd = gen_memfd(path);
+		uint32_t parts;
+		char *all;
+
+		write_events(fd, seed, seed % 4 == 0, 3);
+		check_equal(path, 4);
+		all = told(path, NULL, 1, &parts);
+		for (told_event = 0; told_event < 3; told_event++) {
+			char with[16], *want, *one = told(path, NULL, 1 + told_event, &parts), *got = lines_with(one, "/");
+
+			snprintf(with, sizeof(with), "event-%u;", told_event);
+			want = lines_with(all, with);
+			assert_true(*want);
+			assert_string_equal(got, want);
+			free(want);
+			free(got);
+			free(one);
+		}
+		told_event = REC_EVENTS_ALL;
+		free(all);
+		close(fd);
+	}
+}
+
 static void test_filtered(void **state)
 {
 	(void)state;
@@ -386,6 +437,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_filtered),
 		cmocka_unit_test(test_damaged),
 	};
