@@ -22,6 +22,29 @@ static int set_stacks(void *dst, const char *arg)
 	return 0;
 }
 
+static int set_fields(void *dst, const char *arg)
+{
+	enum payloads *to = dst;
+
+	if (!arg || !strcmp(arg, "numbers"))
+		*to = PAYLOADS_NUMBERS;
+	else if (!strcmp(arg, "all"))
+		*to = PAYLOADS_ALL;
+	else if (!strcmp(arg, "none"))
+		*to = PAYLOADS_NONE;
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse_fields(void *dst, const char *arg)
+{
+	if (!set_fields(dst, arg))
+		return 0;
+	pr_err("invalid value '%s' for --fields; it takes numbers, all or none", arg);
+	return -EINVAL;
+}
+
 int main(int argc, char **argv)
 {
 	struct import_opts o = { .input = NULL };
@@ -54,6 +77,12 @@ int main(int argc, char **argv)
 			"If the mappings of a process are not known, it keeps no user stack. "
 			"full keeps all data on the stacks, with keys and passwords; guard such "
 			"a recording like a core dump." },
+		{ "fields", 0, "[WHICH]", "keep the fields of tracepoints: numbers (default) or all",
+		  OPT_CALL, &o.payloads, parse_fields, .value = "numbers|all|none",
+		  .more =
+			"Without this option, a recording has no fields. all also keeps text, such as "
+			"paths, which may be data of users. perf.data has fields unless it comes from a "
+			"pipe. See FIELDS in nsprof-script(1)." },
 		OPT_GROUP("Messages"),
 		OPT_COMMON_QUIET(&quiet),
 		OPT_COMMON_VERBOSE(&verbose),

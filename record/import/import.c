@@ -21,6 +21,7 @@
 #include "host/clock.h"
 #include "host/parser.h"
 #include "import/import_event.h"
+#include "import/import_fields.h"
 #include "import/import_host.h"
 #include "import/import_losses.h"
 #include "import/import_output.h"
@@ -57,6 +58,8 @@ struct import {
 	struct sink *sink;
 	struct ledger ledger;
 	struct import_losses losses;
+	struct import_fields fields;
+	bool listed;		/* the recording lists its events */
 	uint64_t first, last;		/* times, ns; 0 = none so far */
 	int64_t until_ns;		/* wall clock at the end */
 	uint64_t unknown_event;		/* samples of events that the file does not describe */
@@ -132,6 +135,8 @@ static void write_info(struct import *im)
 	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
 	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
 	number(w, "dump_size", im->ro.dump_size);
+	if (im->fields.n)
+		text(w, "fields", im->o->payloads == PAYLOADS_ALL ? "all" : "numbers");
 	text(w, "stacks", im->o->full_stacks ? "full" : "masked");
 	text(w, "target", "perf.data");
 	text(w, "hostname", pd->hostname);
@@ -195,13 +200,13 @@ static void trust_host_maps(struct import *im)
 	proctab_host_maps(im->pt, im->first, wall, late);
 }
 
-/* A recording of one event describes it in its settings alone. */
+/* A recording of one event without fields describes it in its settings alone. */
 static int write_events(struct import *im)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; im->event.n > 1 && i < im->event.n && !err; i++) {
-		const struct ev_event ev = import_event_describe(&im->event, im->pd, i);
+	for (uint32_t i = 0; im->listed && i < im->event.n && !err; i++) {
+		const struct ev_event ev = import_event_describe(&im->event, im->pd, i, im->o->payloads != PAYLOADS_NONE);
 
 		err = rec_writer_event(im->w, &ev);
 	}
@@ -252,7 +257,9 @@ static int begin(struct import *im, uint64_t first)
 		parser_output_begins();
 	if (!im->first)
 		im->first = im->last = first;
-	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->event.n > 1, &err);
+	import_fields_init(&im->fields, im->pd, &im->event, im->o->payloads);
+	im->listed = im->event.n > 1 || im->fields.n;
+	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->listed, &err);
 	if (!im->w) {
 		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out->out), strerror(-err));
 		import_output_undo(im->out);
@@ -326,6 +333,7 @@ static int take_part(struct import *im, const struct perfdata_record *r, const s
 	if (err)
 		return err;
 	raw->in.event = part->event;
+	import_fields_mask(&im->fields, im->pd, &raw->in);
 	if (part->period)
 		raw->in.period = part->period;
 	join_deferred(im, r, raw);
@@ -688,6 +696,7 @@ int import_parse(struct import_files *files)
 	rec_writer_free(im.w);
 	import_host_fini(&im.host);
 	import_losses_fini(&im.losses);
+	import_fields_fini(&im.fields);
 	import_event_fini(&im.event);
 	free(im.chain);
 	perfdata_free(im.pd);

@@ -7,11 +7,14 @@
 
 #include <stdbool.h>
 
+#include "events/record_opts.h"
+
 struct import_opts {
 	const char *input;	/* "-" = standard input */
 	const char *name;	/* its name in messages, with quotes; NULL = @input */
 	const char *output;	/* NULL = the default name, or standard output if that is a pipe */
-	const char *event;	/* NULL = the first that has samples */
+	const char *event;	/* NULL = all */
+	enum payloads payloads;	/* --fields */
 	bool full_stacks;	/* --stacks=full */
 	bool no_sandbox;	/* parse with all rights */
 };

@@ -212,7 +212,7 @@ bool import_event_is_clock(const struct perfdata_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at)
+struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields)
 {
 	const struct import_named *e = &ev->v[at];
 	const struct perfdata_attr *a = &pd->attrs[e->attr], *leader = a->leader ? &pd->attrs[a->leader - 1] : a;
@@ -222,7 +222,8 @@ struct ev_event import_event_describe(const struct import_event *ev, const struc
 		.index = at, .role = member ? ROLE_MEMBER : ROLE_SAMPLES, .leader = member ? leader->event : at,
 		.type = a->type, .config = a->config, .config1 = a->config1, .config2 = a->config2,
 		.freq = by_freq && !member ? a->period : 0, .period = by_freq || member ? 0 : a->period,
-		.name = e->name, .modifier = e->modifier, .unit = import_event_is_clock(a) ? "ns" : "", .filter = "", .fields = "",
+		.name = e->name, .modifier = e->modifier, .unit = import_event_is_clock(a) ? "ns" : "", .filter = "",
+		.fields = fields ? perfdata_format(pd, a) : "",
 	};
 }
 

@@ -62,8 +62,8 @@ struct import_part {
  */
 size_t import_event_parts(struct import_event *ev, const struct perfdata *pd, const struct perfdata_record *r, uint32_t tid,
 			  struct import_part *out);
-/* Describes event @at for the recording. Texts are borrowed. */
-struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at);
+/* Describes event @at for the recording; @fields: with those of tracepoints. Texts are borrowed. */
+struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields);
 /* Are its periods ns of CPU time? */
 bool import_event_is_clock(const struct perfdata_attr *a);
 

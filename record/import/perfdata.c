@@ -30,6 +30,7 @@
 #define PMUS_MAX 64u
 
 enum feature {
+	FEATURE_TRACING_DATA = 1,
 	FEATURE_BUILD_ID = 2,
 	FEATURE_HOSTNAME = 3,
 	FEATURE_OSRELEASE = 4,
@@ -253,6 +254,9 @@ static void read_core_pmus(struct perfdata *pd, struct perfdata_cursor *c)
 static void read_feature(struct perfdata *pd, uint64_t feature, struct perfdata_cursor *c)
 {
 	switch (feature) {
+	case FEATURE_TRACING_DATA:
+		perfdata_tracing(pd, c);
+		break;
 	case FEATURE_BUILD_ID:
 		read_build_ids(pd, c);
 		break;
@@ -615,6 +619,7 @@ void perfdata_free(struct perfdata *pd)
 	free(pd->core_pmus);
 	free(pd->build_ids);
 	perfdata_deferred_free(pd->deferred);
+	perfdata_free_formats(pd);
 	u64map_fini(&pd->ids);
 	free(pd->hostname);
 	free(pd->osrelease);

@@ -111,6 +111,7 @@ struct perfdata {
 	struct perfdata_attr *attrs;	/* owned */
 	size_t nattrs;
 	struct u64map ids;	/* event id, one for each CPU or thread -> index in @attrs */
+	struct u64map formats;	/* config of a tracepoint -> its lines "field:..."; owned texts */
 	/* owned, with their names: the PMUs of a hybrid machine's kinds of CPUs; none: unknown */
 	char **core_pmus;
 	size_t ncore_pmus;
@@ -155,6 +156,12 @@ int perfdata_shrank(const struct perfdata *pd);
 
 /* For perfdata_stream.c: handles perf's own records of the pipe format. Ignores others. */
 void perfdata_meta(struct perfdata *pd, uint32_t type, const uint8_t *rec, size_t size);
+
+/* For perfdata.c: reads the formats of tracepoints from a file's TRACING_DATA; frees them. */
+void perfdata_tracing(struct perfdata *pd, struct perfdata_cursor *c);
+void perfdata_free_formats(struct perfdata *pd);
+/* The fields of a tracepoint's records (tp_format_parse()); "" if they are not known. Borrowed. */
+const char *perfdata_format(const struct perfdata *pd, const struct perfdata_attr *a);
 
 /* The event with that id; NULL = unknown. If there is only one event, it matches any id. */
 struct perfdata_attr *perfdata_find(struct perfdata *pd, uint64_t id);

@@ -100,8 +100,10 @@ static void take_chain(struct perfdata_cursor *c, const struct perfdata_attr *a,
 		raw->in.chain = (const void *)words(c, n, room);
 		raw->in.nchain = raw->in.chain ? (uint32_t)n : 0;
 	}
-	if (a->sample_type & PERF_SAMPLE_RAW)
-		perfdata_bytes(c, perfdata_u32(c));
+	if (a->sample_type & PERF_SAMPLE_RAW) {
+		raw->in.payload_len = perfdata_u32(c);
+		raw->in.payload = perfdata_bytes(c, raw->in.payload_len);
+	}
 	if (a->sample_type & PERF_SAMPLE_BRANCH_STACK)
 		skip_branches(c, a->branch_type);
 }

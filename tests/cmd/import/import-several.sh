@@ -108,4 +108,20 @@ if perf --buildid-dir cache record -q -B -N -g -c 1000000 -e '{cpu-clock,page-fa
 else
 	skip "a group" "perf record cannot sample a group here: $(tail -n 1 log)"
 fi
+# ---- fields of tracepoints ----
+# perf's own words for sched_process_fork are "comm=bash pid=1 child_comm=bash child_pid=2".
+if perf record -q -B -N -R -e sched:sched_process_fork -o t.data -- "${work[@]}" >log 2>&1; then
+	perf script -F trace -i t.data 2>/dev/null | sed -nE 's/.*comm=(.*) pid=([0-9]+) child_comm=.* child_pid=([0-9]+) *$/\1 \2 \3/p' | sort >want
+	check "perf has fields" test -s want
+	ours() { "$NSPROF" script -q -F event,trace "$1" | sed -nE 's/.*parent_comm=(.*) parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2 \3/p' | sort; }
+	"$NSPROF" import -q --fields=all -o t.ns t.data
+	is "import --fields=all: perf's values" "$(ours t.ns)" "$(cat want)"
+	"$NSPROF" import -q --fields -o t.ns t.data
+	is "import --fields: without text" "$(ours t.ns)" "$(sed 's/^[^ ]*//' want | sort)"
+	is "settings say so" "$("$NSPROF" info --json t.ns | jq -r .settings.fields)" numbers
+	"$NSPROF" import -q -o t.ns t.data
+	is "import: none" "$("$NSPROF" script -q -F trace t.ns | grep -c .)" 0
+else
+	skip "fields of tracepoints" "perf records none here: $(tail -n 1 log)"
+fi
 done_testing
