@@ -1,6 +1,6 @@
 /*
  * Opens an ELF file and reads its headers and segments; all elf_*.c files use it. It calls none of
- * them but elf_identity.c and elf_room.c. Formats: gABI 4.2 chapters 4 and 5.
+ * them but elf_fetch.c, elf_identity.c and elf_room.c. Formats: gABI 4.2 chapters 4 and 5.
  *
  * The file belongs to a container, which may truncate or rewrite it at any time. So it is never
  * mapped: access to a truncated mapping raises SIGBUS. libelf reads the requested bytes with
@@ -16,6 +16,7 @@
 
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "elf/elf_fetch.h"
 #include "elf/elf_file_priv.h"
 #include "host/nsopen.h"
 #include "host/pages.h"
@@ -123,6 +124,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 {
 	struct elf_file *ef;
 	struct stat st;
+	bool part;
 	int own;
 
 	*err = nsopen_stat(fd, &st);
@@ -136,7 +138,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 		*err = -EFBIG;
 		return NULL;
 	}
-	own = nsopen_copy(fd, COPY_MAX);
+	own = elf_fetch(fd, COPY_MAX, &part);
 	if (own < 0) {
 		*err = own;
 		return NULL;

@@ -447,6 +447,27 @@ int nsopen_copy_ends(int fd, uint64_t ends)
 	return end_copy(&c, err);
 }
 
+int nsopen_copy_parts(int fd, uint64_t max, uint64_t first, nsopen_part_fn next, void *ctx)
+{
+	uint64_t from = 0, to = first, sum = 0;
+	struct copying c;
+	int err;
+
+	if (!nsopen_is_remote(fd))
+		return duplicate(fd);
+	err = begin_copy(&c, fd, INT64_MAX);
+	if (err)
+		return err;
+	do {
+		to = MIN(to, c.size);
+		if (c.copy >= 0 && from >= to)
+			continue;
+		sum += to - from;
+		err = sum > max ? -EFBIG : copy_range(&c, from, to);
+	} while (!err && next(ctx, c.copy, &from, &to));
+	return end_copy(&c, err);
+}
+
 char *nsopen_slurp(int fd, size_t max, size_t *len, int *err)
 {
 	char *text;

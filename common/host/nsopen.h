@@ -137,6 +137,12 @@ int nsopen_copy(int fd, uint64_t max);
  * file's.
  */
 int nsopen_copy_ends(int fd, uint64_t ends);
+/*
+ * The same with some parts of the file, at most @max bytes in all, and zeros in between. The first is
+ * [0, @first). Then @next is asked for one more until it has none, and may read and change the @copy.
+ */
+typedef bool (*nsopen_part_fn)(void *ctx, int copy, uint64_t *from, uint64_t *to);
+int nsopen_copy_parts(int fd, uint64_t max, uint64_t first, nsopen_part_fn next, void *ctx);
 /* Is @fd one whose file system may not answer? nsopen_copy() then makes a copy. */
 bool nsopen_is_remote(int fd);
 /*

@@ -8,6 +8,7 @@
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "capture/capture_code.h"
+#include "elf/elf_fetch.h"
 #include "elf/elf_file.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -122,11 +123,12 @@ static void run_code(struct capture_job *job)
 /* A file whose file system may not answer is copied first; -1 if it does not. */
 static void make_readable(int *fd, int *err)
 {
+	bool part;
 	int copy;
 
 	if (*fd < 0 || !nsopen_is_remote(*fd))
 		return;
-	copy = nsopen_copy(*fd, COPY_MAX);
+	copy = elf_fetch(*fd, COPY_MAX, &part);
 	nsopen_close(*fd);
 	*fd = copy < 0 ? -1 : copy;
 	if (copy < 0)

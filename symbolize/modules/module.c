@@ -17,9 +17,11 @@
 
 #include "base/cpus.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
+#include "elf/elf_fetch.h"
 #include "host/kept.h"
 #include "host/nsopen.h"
 #include "host/openwhy.h"
@@ -382,8 +384,9 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 	struct elf_file *ef = NULL;
 	char magic[SELFMAG] = "";
 	int held = fd, err;
+	bool part;
 
-	fd = nsopen_copy(held, COPY_MAX);
+	fd = elf_fetch(held, COPY_MAX, &part);
 	nsopen_close(held);
 	if (fd < 0) {
 		*why = fd == -EFBIG ? REFUSED("file is too large to be copied from a file system that may not answer") :
@@ -399,6 +402,8 @@ static struct elf_file *open_proven(struct module *m, int fd, const struct stat 
 			*why = m->not_elf ? REFUSED("file is not an ELF file") : REFUSED("file is not a readable ELF file");
 	}
 	close(fd);
+	if (ef && part)
+		pr_verbose("'%s' is too large to be copied from a file system that may not answer: without its debug info", m->dso.path);
 	if (ef && m->dso.build_id_len && !build_id_equal(m, ef))
 		*why = REFUSED("file has another build-id");
 	else if (ef && m->dso.build_id_len && !layout_equal(m, ef))

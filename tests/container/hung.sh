@@ -6,6 +6,7 @@
 ctr_need
 need_cmd jq
 need_target spin
+need_target spin-a
 need_target hungfs
 need_target locked
 [ -e /dev/fuse ] || skip_all "no /dev/fuse here"
@@ -20,7 +21,8 @@ removed() { find "$CTR_V2/$CTR_CGROOT" -mindepth 1 -depth -type d -exec rmdir {}
 later 'wait_for removed 10'
 
 # hung NAME WHEN WHERE COMMAND...: COMMAND in a mount namespace of its own and cgroup HUNG_CG, with a FUSE
-# file system at WHERE. HUNG is its pid, and SERVER that of the file system.
+# file system at WHERE. HUNG is its pid, and SERVER that of the file system. HUNG_APP, HUNG_SIZE: another program
+# than spin, and how large its file is made.
 hung() {
 	local name=$1 when=$2 where=$3 i
 	shift 3
@@ -28,9 +30,9 @@ hung() {
 	[ -z "$HUNG_CG" ] || mkdir -p "$CTR_V2/$CTR_CGROOT/$HUNG_CG"
 	unshare -m --propagation private bash -c '
 		[ -z "$6" ] || echo $$ >"$6/cgroup.procs"
-		mount -t tmpfs none "$1" && cp "$2" "$1/spin" && mkdir "$1"/{f,f2,f3,f4,upper,work,merged} && mkdir -p "$4" &&
+		mount -t tmpfs none "$1" && cp "$2" "$1/spin" && truncate -s "${HUNG_SIZE:-+0}" "$1/spin" && mkdir "$1"/{f,f2,f3,f4,upper,work,merged} && mkdir -p "$4" &&
 		exec "$5" "$4" "$1/spin" "$3" "${@:7}"' \
-		- "$T/$name" "$TARGETS/spin" "$when" "$where" "$TARGETS/hungfs" "${HUNG_CG:+$CTR_V2/$CTR_CGROOT/$HUNG_CG}" "$@" 2>>"$T/err" &
+		- "$T/$name" "$TARGETS/${HUNG_APP:-spin}" "$when" "$where" "$TARGETS/hungfs" "${HUNG_CG:+$CTR_V2/$CTR_CGROOT/$HUNG_CG}" "$@" 2>>"$T/err" &
 	HUNG=$!
 	# The server is its child, so the kernel ends it when its parent ends.
 	later "kill -KILL \$(cat /proc/$HUNG/task/$HUNG/children) $HUNG 2>/dev/null"
@@ -83,12 +85,17 @@ ctr_computes
 
 # ---- programs run from a file system whose server answers, and then stops
 hung served usr1 "$T/served/f" "$T/served/f/app" --rest 120
+served=$SERVER
+# Larger than what is copied. It has no debug info, so that what is left out is the gap behind it.
+HUNG_APP=spin-a HUNG_SIZE=700M hung large usr1 "$T/large/f" "$T/large/f/app" --rest 120
+large=$SERVER
 begun=$(date +%s%N)
 check "served: it records" within 60 "$NSPROF" record -v -a -F 199 --duration 1 -o "$T/data"
 first=$((($(date +%s%N) - begun) / 1000000 - 1000))
 like "served: a program on FUSE has its names while the server answers" \
 	"$("$NSPROF" symbolize -q "$T/data")" '^app;.*app_inner;app_leaf'
-kill -USR1 "$SERVER"
+like "large: so has one of 700 MiB" "$("$NSPROF" symbolize -q "$T/data")" '^app;.*aaa_inner;aaa_leaf'
+kill -USR1 "$served" "$large"
 hung tmp now /tmp "$T/tmp/spin" --rest 120
 hung stat getattr /tmp "$T/stat/spin" --rest 120
 hung flush flush "$T/flush/f" "$T/flush/f/app" --rest 120

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -43,8 +44,11 @@ static void load(const char *path)
 	struct stat st;
 	int fd = open(path, O_RDONLY);
 
-	if (fd < 0 || fstat(fd, &st) || !(bytes = malloc((size_t)st.st_size)) ||
-	    read(fd, bytes, (size_t)st.st_size) != st.st_size)
+	if (fd < 0 || fstat(fd, &st))
+		exit(2);
+	/* It may be large. */
+	bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (bytes == MAP_FAILED)
 		exit(2);
 	nbytes = (size_t)st.st_size;
 	close(fd);
