@@ -65,6 +65,14 @@ has "several events: payloads" '^sample.* event=[0-9]+ payload=[1-9]'
 has "several events: switches" '^event switch .* preempted'
 cp "$T/recoded" "$T/data"
 recoded "several events, without compression" 1 plain
+recorded "two events" 30 -F 499 -e context-switches/period=1/ -- "$TARGETS/spin" --cpu --threads 2 0.2
+has "two events: samples of the second" '^sample.* event=1 payload=0'
+if "$NSPROF" list syscalls:sys_enter_write | grep -q '^  syscalls:'; then
+	recorded "payloads" 30 -F 499 -e syscalls:sys_enter_write/period=1/ --fields -- bash -c 'for i in {1..50}; do echo $i; done'
+	has "payloads: of the tracepoint" '^sample.* event=1 payload=[1-9]'
+else
+	skip "payloads" "this kernel has no syscalls:sys_enter_write"
+fi
 recorded "short processes" 10 -F 999 -- bash -c 'for i in {1..40}; do ls -l /usr/bin /usr/lib >/dev/null; done'
 has "short processes: forks" '^event fork '
 recorded "frame pointers" 30 -F 499 --call-graph fp -- "$TARGETS/spin" --cpu 0.2
