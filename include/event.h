@@ -126,6 +126,11 @@ enum event_role {
 	ROLE_SAMPLES = 0,	/* asked for with -e */
 	ROLE_WAITS = 1,	/* stacks of threads that go off the CPU: weighed by switches */
 	ROLE_MEMBER = 2,	/* of a group: read when its leader is sampled */
+	/*
+	 * On and off the CPU together: readers make it of ROLE_WAITS and the clock that is its
+	 * leader. Not in recordings.
+	 */
+	ROLE_WALL = UINT32_MAX,
 };
 
 #define SAMPLED_EVENTS_MAX 1024u	/* events of one recording */

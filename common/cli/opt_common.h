@@ -33,6 +33,12 @@
 
 /* ---- samples ---- */
 
+#define OPT_COMMON_ALL_WAITS(to)								\
+	{ "all", 0, NULL, "show all off-CPU time, also of idle and kernel threads", OPT_FLAG, to,	\
+	  .more =										\
+		"By default, a stack at which a thread was for 90 % of the recording or more "	\
+		"is replaced by [parked] and what it waits for, and kernel threads are left out." }
+
 #define OPT_COMMON_FILTER(to, take)								\
 	{ "filter", 0, "KEY=VALUE", "use only matching samples: container=web, time=10-20, ...", \
 	  OPT_CALL, to, take, .value = ",container=|cgroup=|comm=|pid=|nspid=|tid=|time=",	\

@@ -8,6 +8,7 @@
 
 #define FIELD "field:"
 
+/* NULL: with more than a name. */
 static const char *const by_names[] = {
 	[LEAD_NONE] = "none",
 	[LEAD_COMM] = "comm",
@@ -15,14 +16,33 @@ static const char *const by_names[] = {
 	[LEAD_THREAD] = "thread",
 	[LEAD_CONTAINER] = "container",
 	[LEAD_EVENT] = "event",
+	[LEAD_STATE] = "state",
 };
+
+static const char *const state_texts[STATES] = {
+	[STATE_RUNNING] = "[running]", [STATE_RUNNABLE] = "[runnable]", [STATE_BLOCKED] = "[blocked]", [STATE_THROTTLED] = "[throttled]",
+};
+
+const char *lead_state_text(enum lead_state state)
+{
+	return state_texts[state];
+}
+
+enum lead_state lead_state_find(const char *text)
+{
+	int i = 0;
+
+	while (i < STATES && strcmp(state_texts[i], text) != 0)
+		i++;
+	return (enum lead_state)i;
+}
 
 int lead_parse_kind(const char *text, size_t len, enum lead_by *out)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(by_names); i++) {
-		if (strlen(by_names[i]) == len && !memcmp(text, by_names[i], len)) {
+		if (by_names[i] && strlen(by_names[i]) == len && !memcmp(text, by_names[i], len)) {
 			*out = (enum lead_by)i;
 			return 0;
 		}

@@ -28,8 +28,12 @@ enum lead_by {
 	LEAD_CONTAINER,	/* "1f2e3d4c5b6a"; followed by "[runtime_helper]" where it applies */
 	LEAD_EVENT,	/* "cpu-clock" */
 	LEAD_FIELD,	/* "prev_state=1", a field of a tracepoint */
+	LEAD_STATE,	/* "[blocked]": what the thread does; "[running]" where samples do not tell */
 	LEAD_KINDS,
 };
+
+/* What a thread does, as a frame of stacks that are weighed by switches. */
+enum lead_state { STATE_RUNNING, STATE_RUNNABLE, STATE_BLOCKED, STATE_THROTTLED, STATES };
 
 struct lead {
 	enum lead_by by[LEAD_KINDS];	/* root first */
@@ -44,6 +48,10 @@ struct lead {
  * in use. Leaves merge_threads unchanged. 0 or -EINVAL.
  */
 int lead_parse(const char *text, struct lead *out);
+/* "[blocked]". Static. */
+const char *lead_state_text(enum lead_state state);
+/* The state of a frame with this text; STATES: it is another frame. */
+enum lead_state lead_state_find(const char *text);
 /* Is @by among them? */
 bool lead_has(const struct lead *lead, enum lead_by by);
 /* Parse a single kind, other than LEAD_FIELD. 0 or -EINVAL. */

@@ -226,6 +226,11 @@ struct profile *profile_only(struct profile *p, uint32_t at);
 struct profile profile_view_event(const struct profile *p, uint32_t at);
 /* "cycles:u" of the event @at, or of the only one; nothing if it is not known. */
 void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out);
+/*
+ * What the time is that an event of this name counts in ns: "of CPU time", "off the CPU" or "of wall
+ * time". NULL: it counts events. Static. A profile of several events has their units, too.
+ */
+const char *profile_time_of(const char *event);
 
 /* ---- as text: nsprof.profile(5) ---- */
 

@@ -55,6 +55,16 @@ void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, 
 	free(v);
 }
 
+const char *profile_time_of(const char *event)
+{
+	/* nsprof's own events (rec_events.h); others with these names would be of a PMU or tracepoint. */
+	if (!strcmp(event, "off-cpu"))
+		return "off the CPU";
+	if (!strcmp(event, "wall"))
+		return "of wall time";
+	return strstr(event, "clock") ? "of CPU time" : NULL;
+}
+
 void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out)
 {
 	const struct event_label label = label_of(p, at);

@@ -35,7 +35,7 @@ struct cpu_thread {
 	uint64_t begin, end;		/* ns as in ev_switch.time; @end: also the end so far */
 	uint64_t ns[CPU_STATES];	/* complete after cpu_times_end() */
 	uint64_t spells[CPU_STATES];
-	/* Of the blocked time: from wake-ups to the CPU, and how many of them are recorded. */
+	/* Parts of the blocked time: from recorded wake-ups to the CPU; and how many these are. */
 	uint64_t queued_ns, queued;
 	bool forked, exited;		/* within the recording; else it begins and ends with that */
 	bool open;			/* it was off a CPU when the recording ended */

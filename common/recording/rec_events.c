@@ -45,6 +45,24 @@ static void put_plain(struct rec_events *t, const struct rec_reader *r)
 	});
 }
 
+/* A clock and the time off the CPU together are all of a thread's time. */
+static void add_wall(struct event_table *t)
+{
+	uint32_t clock = UINT32_MAX;
+	bool waits = false;
+
+	for (uint32_t i = t->n; i--;) {
+		waits |= t->ev[i].role == ROLE_WAITS;
+		if (t->ev[i].role == ROLE_SAMPLES && rec_events_is_clock(&t->ev[i]))
+			clock = i;
+	}
+	if (waits && clock != UINT32_MAX)
+		event_table_put(t, &(struct ev_event){
+			.index = t->n, .role = ROLE_WALL, .leader = clock, .type = PERF_TYPE_RAW,
+			.name = REC_EVENTS_WALL, .modifier = t->ev[clock].modifier, .unit = "ns", .filter = "", .fields = "",
+		});
+}
+
 int rec_events_read(struct rec_events *t, struct rec_reader *r)
 {
 	static const struct event_ops ops = { .event = on_event, .sample = on_sample };
@@ -54,12 +72,20 @@ int rec_events_read(struct rec_events *t, struct rec_reader *r)
 		return err;
 	if (!t->table.n)
 		put_plain(t, r);
+	add_wall(&t->table);
 	return 0;
 }
 
 void rec_events_fini(struct rec_events *t)
 {
 	event_table_fini(&t->table);
+}
+
+uint32_t rec_events_recorded(const struct rec_events *t)
+{
+	const uint32_t n = t->table.n;
+
+	return n && t->table.ev[n - 1].role == ROLE_WALL ? n - 1 : n;
 }
 
 struct event_label rec_events_label(const struct ev_event *ev)

@@ -17,6 +17,9 @@ struct rec_reader;
 
 #define REC_EVENTS_ALL UINT32_MAX	/* in place of an index */
 
+#define REC_EVENTS_OFF_CPU "off-cpu"	/* name of the event of ROLE_WAITS */
+#define REC_EVENTS_WALL "wall"		/* of ROLE_WALL */
+
 struct rec_events {
 	struct event_table table;	/* at least one; as the recording began; "" = unknown */
 	bool plain;		/* the settings describe the only event */
@@ -28,6 +31,8 @@ struct rec_events {
  */
 int rec_events_read(struct rec_events *t, struct rec_reader *r);
 void rec_events_fini(struct rec_events *t);
+/* How many of them, from the first one on, are in the recording: not ROLE_WALL. */
+uint32_t rec_events_recorded(const struct rec_events *t);
 /*
  * The event that @name means (event_pick()), or for NULL the first one. Returns its index, or
  * -ENOENT after a message that calls the recording @shown.

@@ -24,6 +24,7 @@
 #include "import/import_fields.h"
 #include "import/import_host.h"
 #include "import/import_losses.h"
+#include "import/import_switches.h"
 #include "import/import_output.h"
 #include "import/perfdata.h"
 #include "procs/proctab.h"
@@ -60,6 +61,7 @@ struct import {
 	struct import_losses losses;
 	struct import_fields fields;
 	bool listed;		/* the recording lists its events */
+	struct import_switches switches;
 	uint64_t first, last;		/* times, ns; 0 = none so far */
 	int64_t until_ns;		/* wall clock at the end */
 	uint64_t unknown_event;		/* samples of events that the file does not describe */
@@ -258,7 +260,8 @@ static int begin(struct import *im, uint64_t first)
 	if (!im->first)
 		im->first = im->last = first;
 	import_fields_init(&im->fields, im->pd, &im->event, im->o->payloads);
-	im->listed = im->event.n > 1 || im->fields.n;
+	im->listed = im->event.n > 1 || im->fields.n ||
+		     (import_switches_asked(im->pd) && import_switches_weigh(first_event(im)));
 	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->listed, &err);
 	if (!im->w) {
 		pr_err("cannot write '%s': %s; choose another file with -o", output_shown(&im->out->out), strerror(-err));
@@ -511,6 +514,11 @@ static int take(void *ctx, const struct perfdata_record *r)
 	case PERF_RECORD_CGROUP:
 		take_cgroup(im, &c);
 		break;
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		if (im->listed && import_switches_take(&im->switches, r, im->sink, im->w))
+			return -EIO;
+		break;
 	case PERF_RECORD_LOST:
 		perfdata_u64(&c);
 		import_losses_told(&im->losses, r->cpu, r->time, rec_writer_start(im->w), perfdata_u64(&c));
@@ -635,6 +643,9 @@ static int finish(struct import *im)
 		if (err)
 			return err;
 	}
+	err = import_switches_flush(&im->switches, im->sink, im->w);
+	if (err)
+		return err;
 	sink_flush(im->sink);
 	sink_end(im->sink, true);
 	if (im->pd->cut || im->pd->bad || im->pd->lacking)

@@ -9,6 +9,8 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "import/import_switches.h"
+#include "recording/rec_events.h"
 
 #define LISTED 12	/* maximum number of events in a message */
 
@@ -217,6 +219,14 @@ struct ev_event import_event_describe(const struct import_event *ev, const struc
 	const struct import_named *e = &ev->v[at];
 	const struct perfdata_attr *a = &pd->attrs[e->attr], *leader = a->leader ? &pd->attrs[a->leader - 1] : a;
 	const bool by_freq = a->flags & PERFDATA_FREQ, member = leader != a && leader->taken;
+
+	/* As nsprof record --off-cpu describes it. */
+	if (import_switches_asked(pd) && import_switches_weigh(a) && !member)
+		return (struct ev_event){
+			.index = at, .role = ROLE_WAITS, .leader = at, .type = a->type, .config = a->config,
+			.freq = by_freq ? a->period : 0, .period = by_freq ? 0 : a->period,
+			.name = REC_EVENTS_OFF_CPU, .modifier = e->modifier, .unit = "ns", .filter = "", .fields = "",
+		};
 
 	return (struct ev_event){
 		.index = at, .role = member ? ROLE_MEMBER : ROLE_SAMPLES, .leader = member ? leader->event : at,

@@ -55,6 +55,7 @@ struct perfdata_attr {
 #define PERFDATA_EXCLUDES (7ull << 4)	/* exclude_user, exclude_kernel, exclude_hv */
 #define PERFDATA_FREQ (1ull << 10)
 #define PERFDATA_SAMPLE_ID_ALL (1ull << 18)
+#define PERFDATA_CONTEXT_SWITCH (1ull << 26)
 #define PERFDATA_BUILD_IDS (1ull << 34)
 #define PERFDATA_DEFER_CALLCHAIN (1ull << 38)
 
@@ -171,6 +172,7 @@ struct perfdata_record {
 	uint32_t type;
 	uint16_t misc;
 	uint32_t cpu;			/* 0 if unknown */
+	uint32_t pid, tid;		/* of records that are not samples: from the sample_id; 0 if unknown */
 	uint64_t time;			/* as in the file, ns; 0 if unknown */
 	struct perfdata_attr *attr;	/* the event; NULL = unknown */
 	const uint8_t *body;		/* after the header, without the sample_id */

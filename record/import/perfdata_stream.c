@@ -319,6 +319,10 @@ static void take_sample_id(struct perfdata *pd, struct perfdata_record *r)
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
 		if (!(a->sample_type & order[i]))
 			continue;
+		if (order[i] == PERF_SAMPLE_TID) {
+			r->pid = rec_u32(pd, r->body + at);
+			r->tid = rec_u32(pd, r->body + at + 4);
+		}
 		if (order[i] == PERF_SAMPLE_TIME)
 			r->time = rec_u64(pd, r->body + at);
 		if (order[i] == PERF_SAMPLE_CPU)

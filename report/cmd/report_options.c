@@ -313,13 +313,17 @@ static int check_opts(struct report_opts *o)
 		return -EINVAL;
 	}
 	if (lead_parse(o->by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME or none, each at most once, separated by "
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME, state or none, each at most once, separated by "
 		       "commas", o->by);
 		return -EINVAL;
 	}
 	if (o->kind == REPORT_FORMAT_HTML && (lead_has(&o->lead, LEAD_EVENT) || lead_has(&o->lead, LEAD_FIELD))) {
 		pr_err("--by %s does not work with --format html%s", o->by,
 		       lead_has(&o->lead, LEAD_EVENT) ? ": the page has a list of events" : "; --format svg shows fields");
+		return -EINVAL;
+	}
+	if (o->kind == REPORT_FORMAT_HTML && lead_has(&o->lead, LEAD_STATE)) {
+		pr_err("--by state does not work with --format html: the page has the state as the last frame; --format svg takes it");
 		return -EINVAL;
 	}
 	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
@@ -436,10 +440,10 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"The default is 0.5 for the call tree and 0 for -g folded; the number in "
 			"the WORDS of -g limits its stacks." },
 		{ "by", 0, "LIST", "put these frames in front of stacks in tree and flame graph",
-		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|field:|none",
+		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|field:|state|none",
 		  .more =
 			"One or several of container, process, thread, comm (default), event, "
-			"field:NAME and none. See nsprof-symbolize(1)." },
+			"field:NAME, state and none. See nsprof-symbolize(1)." },
 		{ "stats", 0, NULL, "print only the number of samples, as perf does", OPT_FLAG,
 		  &o->stats, .more = NULL },
 		{ "header-only", 0, NULL, "print only the head of the table", OPT_FLAG,
@@ -451,6 +455,7 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		OPT_COMMON_PID(o, pass_pid),
 		OPT_COMMON_TID(o, pass_tid),
 		OPT_COMMON_TIME(o, pass_time, " For recordings only."),
+		OPT_COMMON_ALL_WAITS(&o->load.all_waits),
 		{ "dsos", 'd', "FILE,...", "use only samples in the code of these files", OPT_CALL,
 		  &o->load.dsos, set_dsos,
 		  .more =

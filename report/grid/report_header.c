@@ -32,13 +32,15 @@ const char *header_unit(const struct header *h)
 		return "samples";
 	if (!h->period || !h->profile->period)
 		return "samples";
-	return event && strstr(event, "clock") ? "ns" : "events";
+	return event && profile_time_of(event) ? "ns" : "events";
 }
 
-static void add_cpu_time(uint64_t ns, struct strbuf *out)
+static void add_time(uint64_t ns, const char *event, struct strbuf *out)
 {
+	const char *of = event ? profile_time_of(event) : NULL;
+
 	strbuf_add_number(out, (double)ns / (ns < 1000000 ? 1e3 : ns < 1000000000 ? 1e6 : 1e9), 4);
-	strbuf_addf(out, " %s of CPU time", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s");
+	strbuf_addf(out, " %s %s", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s", of ? of : "of CPU time");
 }
 
 void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
@@ -49,7 +51,7 @@ void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 		strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(unit) - 1, unit, plural(n));
 		return;
 	}
-	add_cpu_time(n, out);
+	add_time(n, profile_meta(h->profile, "event"), out);
 }
 
 /* Appends "12 samples", or "12 samples, 3456 events" if something else is counted. */
@@ -94,12 +96,12 @@ static void add_events(const struct header *h, struct strbuf *out)
 		escape_text(out, name.s ? name.s : "");
 		if (ev->frequency)
 			strbuf_addf(out, ", %" PRIu64 " Hz", ev->frequency);
-		else if (ev->fixed_period)
+		else if (ev->fixed_period && strcmp(profile_text(p, ev->name), "off-cpu") != 0)
 			strbuf_addf(out, ", every %" PRIu64 "%s", ev->fixed_period, clock ? " ns" : "");
 		strbuf_addf(out, ": %" PRIu64 " sample%s", ev->samples, plural(ev->samples));
 		if (ev->by_period && clock) {
 			strbuf_adds(out, ", ");
-			add_cpu_time(ev->period, out);
+			add_time(ev->period, profile_text(p, ev->name), out);
 		} else if (ev->by_period) {
 			strbuf_addf(out, ", %" PRIu64 " event%s", ev->period, plural(ev->period));
 		}

@@ -246,6 +246,7 @@ static void print_text(const struct info *in, FILE *to)
 	info_events_text(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, in->st.ledger.start, to);
 	info_ledger_text(&in->st.ledger, to);
 	info_budgets_text(&in->st.budgets, in->st.ctrs, to);
+	info_times_text(&in->st.times, to);
 	if (in->st.ncontainers)
 		text_containers(in, to);
 	if (in->st.nprocesses)
@@ -390,6 +391,7 @@ static void print_json(const struct info *in, FILE *to)
 	info_events_json(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, in->st.ledger.start, j);
 	info_ledger_json(&in->st.ledger, j);
 	info_budgets_json(&in->st.budgets, in->st.ctrs, j);
+	info_times_json(&in->st.times, j);
 	json_settings(in, j);
 	json_rows(in, j);
 	json_end_object(j);

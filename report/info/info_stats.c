@@ -6,6 +6,7 @@
 
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "recording/cpu_times.h"
 
 struct collect {
 	struct info_stats *st;
@@ -33,6 +34,7 @@ static int on_proc(void *ctx, const struct ev_proc *ev)
 	const uint64_t *idx = u64map_get(&c->now, ev->pid);
 	struct info_process *p = idx ? &c->st->process[*idx] : NULL;
 
+	info_times_name(&c->st->times, ev->pid, ev->pid, ev->comm);
 	/* A repetition at the beginning of a segment, or a new image? */
 	if (p && ev->serial && p->serial == ev->serial)
 		p->again = ev->time;
@@ -57,6 +59,7 @@ static int on_comm(void *ctx, const struct ev_comm *ev)
 	struct collect *c = ctx;
 	const uint64_t *idx = u64map_get(&c->now, ev->pid);
 
+	info_times_name(&c->st->times, ev->pid, ev->tid, ev->comm);
 	if (idx && ev->tid == ev->pid && !ev->exec)
 		c->st->process[*idx].comm = intern_add(c->st->strings, ev->comm);
 	return 0;
@@ -236,6 +239,48 @@ static int on_container(void *ctx, const struct ev_container *ev)
 	struct collect *c = ctx;
 
 	ctr_table_add(c->st->ctrs, ev);
+	/* The last ones are written when sampling is over. */
+	cpu_times_until(c->st->times.times, ev->time);
+	return 0;
+}
+
+static int on_fork(void *ctx, const struct ev_task *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_fork(c->st->times.times, ev);
+	return 0;
+}
+
+static int on_task_exit(void *ctx, const struct ev_task *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_exit(c->st->times.times, ev);
+	return 0;
+}
+
+static int on_switch(void *ctx, const struct ev_switch *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_switch(c->st->times.times, ev);
+	return 0;
+}
+
+static int on_wakeup(void *ctx, const struct ev_wakeup *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_wakeup(c->st->times.times, ev);
+	return 0;
+}
+
+static int on_schedstat(void *ctx, const struct ev_schedstat *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_schedstat(c->st->times.times, ev);
 	return 0;
 }
 
@@ -344,6 +389,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 		.cgroup = on_cgroup, .sample = on_sample, .pressure = on_pressure,
 		.absence = on_absence, .container = on_container, .budget = on_budget,
 		.event = on_event,
+		.fork = on_fork, .exit = on_task_exit, .cpu_switch = on_switch, .wakeup = on_wakeup, .schedstat = on_schedstat,
 	};
 	struct collect c = { .st = st };
 	int err;
@@ -352,7 +398,9 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	st->events.tasks = counts_by_thread(rec_reader_info(r, "target"));
 	st->strings = intern_new();
 	st->ctrs = ctr_table_new();
+	info_times_init(&st->times, rec_reader_start(r), st->strings);
 	err = rec_reader_events(r, &ops, &c);
+	info_times_end(&st->times);
 	if (!err)
 		err = rec_reader_captures(r, on_capture, st);
 	if (!err)
@@ -383,5 +431,6 @@ void info_stats_fini(struct info_stats *st)
 	free(st->process);
 	info_budgets_fini(&st->budgets);
 	info_events_fini(&st->events);
+	info_times_fini(&st->times);
 	info_ledger_fini(&st->ledger);
 }

@@ -9,6 +9,7 @@
 #include "code/code_pack.h"
 #include "info/info_budgets.h"
 #include "info/info_events.h"
+#include "info/info_times.h"
 #include "info/info_ledger.h"
 #include "recording/ctr_table.h"
 #include "recording/rec_reader.h"
@@ -56,6 +57,7 @@ struct info_stats {
 	struct info_ledger ledger;
 	struct info_budgets budgets;
 	struct info_events events;
+	struct info_times times;
 	uint64_t captures[INFO_CAPTURE_KINDS], capture_bytes[INFO_CAPTURE_KINDS];
 	struct code_counts code;	/* over all binaries with captured code */
 	struct u64map code_of;		/* binary -> owned struct code_counts * */

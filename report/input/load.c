@@ -271,6 +271,8 @@ static const char *recordings_only(const struct load_opts *o, bool profile)
 		return "--event";
 	if (o->max_stack)
 		return "--max-stack";
+	if (o->all_waits)
+		return "--all";
 	if (o->raw_names)
 		return "--no-demangle";
 	if (profile)	/* it may have been written with --srcline, or --with-fields */

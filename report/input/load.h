@@ -32,6 +32,7 @@ struct load_opts {
 	bool normalize;		/* symbolize --normalize */
 	bool srcline;		/* symbolize --srcline */
 	const char *fields;	/* symbolize --with-fields: "a,b"; NULL: none */
+	bool all_waits;		/* symbolize --all */
 	const char *event;	/* the only event, also of a saved profile; NULL: all */
 	bool quiet, no_sandbox;
 };

@@ -103,6 +103,8 @@ static void __attribute__((noreturn)) exec_symbolize(const struct load_opts *o, 
 		argv[i++] = "--normalize";
 	if (o->srcline)
 		argv[i++] = "--srcline";
+	if (o->all_waits)
+		argv[i++] = "--all";
 	if (o->quiet)
 		argv[i++] = "-q";
 	if (o->no_sandbox)

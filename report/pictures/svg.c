@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "grid/markup.h"
+#include "profile/lead_frames.h"
 #include "views/calltree.h"
 
 /* The script is a separate file, so that editors and linters recognize it. */
@@ -51,6 +52,26 @@ static void frame_color(char out[8], const char *name, uint8_t hue)
 		break;
 	case HUE_LEADING:
 		r = g = bl = 205 + a * 25 / 255;
+		break;
+	case HUE_STATES + STATE_RUNNING:
+		r = 60 + a * 30 / 255;
+		g = 165 + b * 30 / 255;
+		bl = 75;
+		break;
+	case HUE_STATES + STATE_RUNNABLE:
+		r = 240;
+		g = 205 + b * 20 / 255;
+		bl = 60 + a * 30 / 255;
+		break;
+	case HUE_STATES + STATE_BLOCKED:
+		r = 80 + a * 30 / 255;
+		g = 130 + b * 30 / 255;
+		bl = 225;
+		break;
+	case HUE_STATES + STATE_THROTTLED:
+		r = 190 + a * 20 / 255;
+		g = 50;
+		bl = 140 + b * 30 / 255;
 		break;
 	default:
 		r = 220 + a * 35 / 255;
@@ -105,7 +126,7 @@ static void names_write(const struct layout *l)
 static void frame_write(const struct layout *l, const struct calltree_node *nd, uint64_t before)
 {
 	static const char kind[] = {
-		[HUE_USER] = 'u', [HUE_KERNEL] = 'k', [HUE_JIT] = 'j', [HUE_INLINED] = 'i', [HUE_LEADING] = 'l',
+		[HUE_USER] = 'u', [HUE_KERNEL] = 'k', [HUE_JIT] = 'j', [HUE_INLINED] = 'i', [HUE_LEADING] = 'l', [HUE_STATES ... HUE_STATES + STATES - 1] = 's',
 	};
 	double x = PAD_SIDE + (double)before * l->scale, w = (double)nd->total * l->scale;
 	double y = PAD_TOP + (double)(l->rows - nd->depth - 1) * ROW;

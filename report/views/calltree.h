@@ -18,6 +18,7 @@ struct lead;
 enum frame_hue {
 	/* leading: comm, process, container */
 	HUE_USER, HUE_KERNEL, HUE_JIT, HUE_INLINED, HUE_LEADING,
+	HUE_STATES,		/* + enum lead_state: what a thread does */
 };
 
 struct calltree_node {

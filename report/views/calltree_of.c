@@ -22,6 +22,8 @@ struct builder {
 	struct calltree *t;
 	const struct lead *lead_by;	/* NULL: by groups */
 	const uint32_t *thread_groups, *frame_groups;
+	bool by_state;		/* states lead stacks instead of ending them */
+	uint8_t *states;	/* unless by groups: [frame] -> enum lead_state */
 	uint32_t *names;	/* unless by groups: [frame] -> id in the tree */
 	bool distinct;		/* no two frames look alike, so no two children of a caller do */
 	/* Nodes of the tree by those of the profile, below one leading node at a time. */
@@ -46,8 +48,8 @@ static uint32_t event_node(const struct builder *b, uint32_t node, uint32_t even
 	return node;
 }
 
-/* Returns the node of the leading frames of a thread and an event. */
-static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t event)
+/* Returns the node of the leading frames of a thread, an event and, if they lead, a state. */
+static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t event, enum lead_state state)
 {
 	const struct profile_thread *th = &b->p->threads[thread];
 	const struct lead *lead = b->lead_by;
@@ -69,6 +71,13 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t eve
 			node = event_node(b, node, event);
 			continue;
 		}
+		/* Samples that are not weighed by switches are of threads that run. */
+		if (lead->by[i] == LEAD_STATE) {
+			const enum lead_state shown = state < STATES ? state : STATE_RUNNING;
+
+			node = calltree_child(b->t, node, intern_add(b->t->names, lead_state_text(shown)), (uint8_t)(HUE_STATES + shown));
+			continue;
+		}
 		/* Thread 0: unknown. */
 		if (!thread)
 			continue;
@@ -87,10 +96,15 @@ static uint32_t lead_node(const struct builder *b, uint32_t thread, uint32_t eve
 	return node;
 }
 
+static uint8_t hue_of(const struct builder *b, uint32_t frame)
+{
+	return b->states[frame] < STATES ? (uint8_t)(HUE_STATES + b->states[frame]) : hues[b->p->frames[frame].kind];
+}
+
 static uint32_t child_node(const struct builder *b, uint32_t parent, uint32_t frame)
 {
 	uint32_t name = b->lead_by ? b->names[frame] : b->frame_groups[frame];
-	uint8_t hue = b->lead_by ? hues[b->p->frames[frame].kind] : HUE_USER;
+	uint8_t hue = b->lead_by ? hue_of(b, frame) : HUE_USER;
 
 	return b->distinct ? calltree_add(b->t, parent, name, hue) : calltree_child(b->t, parent, name, hue);
 }
@@ -115,6 +129,12 @@ static uint32_t tree_node(struct builder *b, uint32_t node)
 		b->below[b->path[n]] = b->lead + 1;
 	}
 	return at;
+}
+
+/* The state that a stack ends with, if states lead; else STATES. */
+static enum lead_state end_state(const struct builder *b, uint32_t node)
+{
+	return b->by_state ? (enum lead_state)b->states[b->p->nodes[node].frame] : STATES;
 }
 
 /* The counts of one thread and event. */
@@ -143,9 +163,11 @@ static struct part *make_parts(const struct builder *b, size_t *n)
 	*n = 0;
 	for (size_t i = 0; i < p->ncounts;) {
 		uint32_t thread = p->counts[i].thread, event = p->counts[i].event;
-		struct part part = { .lead = lead_node(b, thread, event), .first = i };
+		const enum lead_state state = end_state(b, p->counts[i].node);
+		struct part part = { .lead = lead_node(b, thread, event, state), .first = i };
 
-		while (i < p->ncounts && p->counts[i].thread == thread && p->counts[i].event == event)
+		while (i < p->ncounts && p->counts[i].thread == thread && p->counts[i].event == event &&
+		       end_state(b, p->counts[i].node) == state)
 			i++;
 		part.end = i;
 		XGROW(parts, *n, cap);
@@ -161,9 +183,15 @@ static void name_frames(struct builder *b)
 	const struct profile *p = b->p;
 
 	b->names = xcalloc(p->nframes, sizeof(*b->names));
-	for (uint32_t i = 1; i < p->nframes; i++)
-		b->names[i] = intern_addn(b->t->names, profile_text(p, p->frames[i].name),
-					  intern_len(p->strings, p->frames[i].name));
+	b->states = xcalloc(p->nframes + 1, sizeof(*b->states));
+	b->states[0] = STATES;
+	for (uint32_t i = 1; i < p->nframes; i++) {
+		const struct profile_frame *f = &p->frames[i];
+
+		b->names[i] = intern_addn(b->t->names, profile_text(p, f->name), intern_len(p->strings, f->name));
+		/* A function in a file may have any name. */
+		b->states[i] = f->dso ? STATES : (uint8_t)lead_state_find(profile_text(p, f->name));
+	}
 }
 
 static bool are_distinct(const struct builder *b)
@@ -173,7 +201,7 @@ static bool are_distinct(const struct builder *b)
 
 	for (uint32_t i = 1; i < b->p->nframes && is_new; i++) {
 		uint32_t name = b->lead_by ? b->names[i] : b->frame_groups[i];
-		uint8_t hue = b->lead_by ? hues[b->p->frames[i].kind] : HUE_USER;
+		uint8_t hue = b->lead_by ? hue_of(b, i) : HUE_USER;
 
 		u64map_put(&seen, (uint64_t)name << 8 | hue, &is_new);
 	}
@@ -261,7 +289,7 @@ static void count_all(struct builder *b, bool period, double least)
 	period = period && p->period;
 	b->distinct = are_distinct(b);
 	parts = make_parts(b, &n);
-	if (least > 0 && n == 1 && b->distinct) {
+	if (least > 0 && n == 1 && b->distinct && !b->by_state) {
 		b->lead = parts[0].lead;
 		count_wide(b, period, least);
 		free(parts);
@@ -273,8 +301,9 @@ static void count_all(struct builder *b, bool period, double least)
 		b->lead = parts[k].lead;
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
+			const uint32_t node = end_state(b, c->node) < STATES ? p->nodes[c->node].parent : c->node;
 
-			calltree_count(b->t, tree_node(b, c->node), weight_of(p, c, period));
+			calltree_count(b->t, tree_node(b, node), weight_of(p, c, period));
 		}
 	}
 	free(parts);
@@ -285,11 +314,12 @@ static void count_all(struct builder *b, bool period, double least)
 
 struct calltree *calltree_of(const struct profile *p, const struct lead *lead, bool period, double least)
 {
-	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead };
+	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead, .by_state = lead_has(lead, LEAD_STATE) };
 
 	name_frames(&b);
 	count_all(&b, period, least);
 	free(b.names);
+	free(b.states);
 	calltree_sum(b.t);
 	return b.t;
 }

@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "views/calltree.h"
+#include "profile/lead_frames.h"
 #include "views/table.h"
 
 #define STEP 3		/* columns of indentation per branch */
@@ -17,6 +18,7 @@
 static const uint8_t kinds[] = {
 	[HUE_USER] = PROFILE_USER, [HUE_KERNEL] = PROFILE_KERNEL, [HUE_JIT] = PROFILE_JIT,
 	[HUE_INLINED] = PROFILE_INLINED, [HUE_LEADING] = PROFILE_LEADING,
+	[HUE_STATES ... HUE_STATES + STATES - 1] = PROFILE_USER,
 };
 
 /* A node on the path from the root. */
@@ -150,6 +152,7 @@ static void put_line(const struct calltree *t, uint32_t node, uint32_t last, uin
 {
 	static const char *const marks[] = {
 		[HUE_USER] = "", [HUE_KERNEL] = "[k] ", [HUE_JIT] = "[j] ", [HUE_INLINED] = "[i] ", [HUE_LEADING] = "",
+		[HUE_STATES ... HUE_STATES + STATES - 1] = "",
 	};
 	const struct calltree_node *nd = &t->nodes[node];
 	uint64_t all = t->nodes[0].total;

@@ -31,7 +31,7 @@ static int check_split(const struct words *w, struct symbolize_opts *o)
 	if (!w->split_by)
 		return 0;
 	if (lead_parse_kind(w->split_by, strlen(w->split_by), &o->split) || o->split == LEAD_NONE) {
-		pr_err("invalid value '%s' for --split-by; it takes container, process, thread, comm or event", w->split_by);
+		pr_err("invalid value '%s' for --split-by; it takes container, process, thread, comm, event or state", w->split_by);
 		return -EINVAL;
 	}
 	if (!o->output || !strcmp(o->output, "-")) {
@@ -89,7 +89,7 @@ static int check(const struct words *w, struct symbolize_opts *o)
 	if (!by)
 		by = o->kind == FORMAT_FOLDED ? "comm" : "none";
 	if (lead_parse(by, &o->lead)) {
-		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME or none, each at most once, "
+		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME, state or none, each at most once, "
 		       "separated by commas", by);
 		return -EINVAL;
 	}
@@ -143,7 +143,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"The default is standard output. An existing file is replaced only when "
 			"the new one is complete." },
 		{ "by", 0, "LIST", "put these frames in front of stacks (default: comm)", OPT_STR,
-		  &w.by, .value = ",comm|process|thread|container|event|field:|none",
+		  &w.by, .value = ",comm|process|thread|container|event|field:|state|none",
 		  .more =
 			"One or several, separated by commas, in this order, each at most once: "
 			"container,process,thread.\n\n"
@@ -159,9 +159,12 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"events if their periods vary.\n"
 			"- field:NAME: NAME=VALUE, a field of a tracepoint recorded with --fields. See "
 			"FIELDS in nsprof-script(1). Alone it is followed by the thread's name.\n"
+			"- state: what the thread does, of an event that has states: [blocked], "
+			"[runnable], [throttled], [running]. Without it, the state is the last "
+			"frame. See OFF-CPU TIME.\n"
 			"- none: no frame." },
-		{ "split-by", 0, "WHAT", "write one file per container, process, thread, comm or event",
-		  OPT_STR, &w.split_by, .value = "container|process|thread|comm|event",
+		{ "split-by", 0, "WHAT", "write one file per container, process, thread, comm, event or state",
+		  OPT_STR, &w.split_by, .value = "container|process|thread|comm|event|state",
 		  .more =
 			"The files go to the folder of -o, which is created if needed. They are "
 			"named after the frames of --by, with .folded appended. Characters "
@@ -199,6 +202,7 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 
 		OPT_GROUP("Samples"),
 		SYMBOLIZE_FILTER_OPTS(o),
+		OPT_COMMON_ALL_WAITS(&o->all_waits),
 
 		OPT_GROUP("Stacks and names"),
 		SYMBOLIZE_STACK_OPTS(o),

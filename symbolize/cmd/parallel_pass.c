@@ -16,6 +16,7 @@
 #include "modules/module.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
+#include "replay/collect_waits.h"
 #include "replay/replay.h"
 #include "support/interrupt.h"
 
@@ -166,6 +167,7 @@ static int put_together(struct collect *c, struct rec_reader *r, struct modules 
 	err = replay_run_share(c->rp, r, &none, no_sample, c);
 	if (err)
 		return err;
+	collect_waits_end(c);
 	rec_reader_join_damage(r, readers, n);
 	for (unsigned int i = 0; i < n; i++)
 		collect_add(c, cols[i], cols, n, mods);

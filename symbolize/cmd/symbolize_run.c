@@ -37,6 +37,7 @@
 #include "replay/collect.h"
 #include "replay/replay.h"
 #include "replay/sample_fields.h"
+#include "replay/wait_reason.h"
 #include "support/cache.h"
 #include "support/interrupt.h"
 #include "support/keep_facts.h"
@@ -227,6 +228,7 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 		/* A profile holds this itself, and its readers print it. */
 		if (o->kind != FORMAT_PROFILE)
 			stats_throttled(p->rp);
+		stats_states(&p->col.states);
 	}
 	if (!err && opts.srcline && !nm.nlines && !nm.skipped && nm.nlocs)
 		tell_no_lines(p->mods);
@@ -320,6 +322,9 @@ static int symbolize(void *ctx)
 		return EXIT_FAILURE;
 	}
 	alive_init(r);
+	opts.kallsyms = o->kallsyms;
+	opts.throttles = wait_reason_throttles(rec_reader_info(r, "kernel"));
+	opts.all_waits = o->all_waits;
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
 	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "naming/missing.h"
+#include "output/states_text.h"
 #include "recording/ctr_table.h"
 #include "recording/ledger_sums.h"
 #include "recording/rec_reader.h"
@@ -288,6 +289,42 @@ static void print_ledger(struct rec_reader *r)
 		ledger_sums_taken(&led), plural(ledger_sums_taken(&led)), led.kept, led.cut, led.lost_kernel, led.dropped, led.own);
 }
 
+/* Stacks that are weighed by switches. */
+static void print_states(const struct collect_states *st)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (!st->known)
+		return;
+	states_text_identity(st, &sb);
+	fprintf(stderr, "time:   %s\n", sb.s);
+	strbuf_reset(&sb);
+	states_text_sums(st, &sb);
+	fprintf(stderr, "states: %s\n        %s\n", sb.s, states_text_queue(st));
+	fprintf(stderr, "waits:  %" PRIu64 ", of which %" PRIu64 " have a stack (%.1f %%); %" PRIu64 " thread%s off a CPU at the end\n",
+		st->counts.waits, st->counts.sampled, percent(st->counts.sampled, st->counts.waits), st->open,
+		plural_of(st->open, " was", "s were"));
+	if (st->counts.unmatched)
+		fprintf(stderr, "        %" PRIu64 " sample%s no switch: the thread ended, or the switch was lost\n", st->counts.unmatched,
+			plural_of(st->counts.unmatched, " has", "s have"));
+	strbuf_fini(&sb);
+}
+
+void stats_states(const struct collect_states *st)
+{
+	if (!st->known)
+		return;
+	if (st->doubts.gaps)
+		pr_warn("%" PRIu64 " time%s, switches are missing: %.3f s of threads are neither on nor off the CPU", st->doubts.gaps,
+			plural(st->doubts.gaps), (double)st->gap_ns / 1e9);
+	if (st->doubts.untracked)
+		pr_warn("%" PRIu64 " switch%s left out, of more than %u threads", st->doubts.untracked,
+			plural_of(st->doubts.untracked, " is", "es are"), CPU_TIMES_MAX);
+	if (st->counts.dropped)
+		pr_warn("%" PRIu64 " sample%s left out: too many came before their switches", st->counts.dropped,
+			plural_of(st->counts.dropped, " is", "s are"));
+}
+
 void stats_print(const struct missing_input *in)
 {
 	struct missing_list gaps;
@@ -298,6 +335,7 @@ void stats_print(const struct missing_input *in)
 	print_searches(&gaps);
 	print_refused(in->mods);
 	print_names(in->nm);
+	print_states(&in->col->states);
 	print_ledger(in->reader);
 	missing_fini(&gaps);
 }

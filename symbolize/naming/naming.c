@@ -1,11 +1,9 @@
 /* Turns locations into frames (naming.h). */
 #include "naming/naming.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/hash.h"
@@ -16,8 +14,6 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "debuginfo/inlines.h"
-#include "host/kept.h"
-#include "host/nsopen.h"
 #include "modules/module_symbols.h"
 #include "naming/name_accounts.h"
 #include "naming/name_prefetch.h"
@@ -35,7 +31,6 @@
 #define SPENT_TEXT_MAX 4096
 #define FILE_NAME_MAX 1024	/* bytes of a source file's name */
 #define INLINES_MAX 128		/* frames inlined at one address */
-#define KALLSYMS_MAX (256u << 20)	/* bytes; a kernel with all modules has about 15 MiB */
 
 enum suffix { SUFFIX_NONE, SUFFIX_KERNEL, SUFFIX_JIT, SUFFIX_INLINE, SUFFIX_LATER /* the line comes first */, SUFFIX_JIT_LATER };
 
@@ -60,7 +55,6 @@ struct pass {
 	bool joined; /* of the current location: struct location */
 	bool kernel_tried;
 	const struct kallsyms *kernel;	/* NULL if there are none */
-	struct kallsyms *own_kernel;	/* owned */
 };
 
 static const uint8_t kinds[] = {
@@ -404,43 +398,12 @@ static void name_jit(struct pass *p, const char *text)
 
 /* ---- kernel ---- */
 
-static struct kallsyms *read_kallsyms(const char *path)
-{
-	int fd = kept_open(path, false), err = 0;
-	struct kallsyms *ks;
-	size_t len;
-	char *text;
-
-	if (fd < 0)
-		return NULL;
-	text = nsopen_slurp(fd, KALLSYMS_MAX, &len, &err);
-	close(fd);
-	if (!text)
-		return NULL;
-	ks = kallsyms_new(text, len);
-	free(text);
-	return ks;
-}
-
-/*
- * The running kernel's own symbols move at every boot, so they are valid only for recordings of
- * this boot.
- */
 static const struct kallsyms *kernel_names(struct pass *p)
 {
 	if (p->kernel_tried)
 		return p->kernel;
 	p->kernel_tried = true;
-	if (p->nm->opts.kallsyms) {
-		p->kernel = p->own_kernel = read_kallsyms(p->nm->opts.kallsyms);
-		if (!p->kernel)
-			pr_warn("'%s' has no kernel symbols: using those of the recording or of this kernel; give a copy of /proc/kallsyms",
-				p->nm->opts.kallsyms);
-	}
-	if (!p->kernel)
-		p->kernel = replay_kallsyms(p->nm->rp);
-	if (!p->kernel && alive_same_boot())
-		p->kernel = p->own_kernel = read_kallsyms("/proc/kallsyms");
+	p->kernel = replay_kernel(p->nm->rp, p->nm->opts.kallsyms);
 	if (!p->kernel) {
 		p->nm->kernel_hidden = true;
 		if (alive_same_boot()) {
@@ -589,7 +552,6 @@ void naming_run(struct naming *nm, const struct naming_opts *opts, const struct 
 	u64map_fini(&p.brief);
 	strbuf_fini(&p.cut);
 	perfmap_source_free(p.perf);
-	kallsyms_free(p.own_kernel);
 	intern_free(p.raw);
 	u64map_fini(&p.done);
 	strbuf_fini(&p.text);

@@ -501,7 +501,7 @@ static struct perf_file_event *make_events(const struct to_perf_data *in, uint32
 	const bool all = in->event == REC_EVENTS_ALL;
 	struct perf_file_event *evs;
 
-	*n = all ? (uint32_t)in->events->table.n : 1;
+	*n = all ? rec_events_recorded(in->events) : 1;
 	evs = xcalloc(*n, sizeof(*evs));
 	for (uint32_t i = 0; i < *n; i++)
 		set_event(&evs[i], &in->events->table.ev[all ? i : in->event], in->events->plain);

@@ -260,6 +260,19 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 		put_bytes(&w->out, PROFILE_STRING, intern_str(w->strings, i), intern_len(w->strings, i));
 }
 
+/* The name of a type: "cpu" for the first CPU clock; Pyroscope knows "off_cpu". */
+static const char *type_name(const char *event, bool clock, bool *clock_seen)
+{
+	const char *of = profile_time_of(event);
+
+	if (!strcmp(event, "off-cpu"))
+		return "off_cpu";
+	if (!clock || *clock_seen || (of && strcmp(of, "of CPU time") != 0))
+		return event;
+	*clock_seen = true;
+	return "cpu";
+}
+
 /*
  * The types of one event's values. With several, only the first may be called "samples", and only the
  * first clock "cpu".
@@ -272,13 +285,8 @@ static void put_types(struct pprof *w, uint32_t at, bool *clock_seen)
 
 	profile_event_text(w->p, at, &name);
 	strbuf_addf(&samples, "%s:samples", name.s ? name.s : "");
-	if (clock && !*clock_seen) {
-		strbuf_reset(&name);
-		strbuf_adds(&name, "cpu");
-		*clock_seen = true;
-	}
 	value_type(w, PROFILE_SAMPLE_TYPE, at ? samples.s : "samples", "count");
-	value_type(w, PROFILE_SAMPLE_TYPE, name.s ? name.s : "", clock ? "nanoseconds" : "count");
+	value_type(w, PROFILE_SAMPLE_TYPE, type_name(name.s ? name.s : "", clock, clock_seen), clock ? "nanoseconds" : "count");
 	strbuf_fini(&name);
 	strbuf_fini(&samples);
 }
@@ -287,7 +295,7 @@ int to_pprof(FILE *to, const struct profile *p, const struct modules *mods)
 {
 	struct pprof w = { .p = p, .strings = intern_new() };
 	const char *event = profile_meta(p, "event");
-	const bool clock = p->nevents ? !strcmp(profile_text(p, p->events[0].unit), "ns") : !event || strstr(event, "clock");
+	const bool clock = p->nevents ? !strcmp(profile_text(p, p->events[0].unit), "ns") : !event || profile_time_of(event);
 	struct strbuf first = STRBUF_INIT;
 	bool clock_seen = false;
 	int err;
@@ -298,13 +306,15 @@ int to_pprof(FILE *to, const struct profile *p, const struct modules *mods)
 		put_types(&w, i, &clock_seen);
 	if (!p->nevents) {
 		value_type(&w, PROFILE_SAMPLE_TYPE, "samples", "count");
-		value_type(&w, PROFILE_SAMPLE_TYPE, clock ? "cpu" : event, clock ? "nanoseconds" : "count");
+		value_type(&w, PROFILE_SAMPLE_TYPE, type_name(event ? event : "cpu-clock", clock, &clock_seen),
+			   clock ? "nanoseconds" : "count");
 	}
 	for (uint32_t i = 1; i < p->nframes; i++)
 		put_frame(&w, i, mods);
 	put_samples(&w);
 	profile_event_text(p, 0, &first);
-	put_rest(&w, clock ? "cpu" : p->nevents ? first.s : event, clock ? "nanoseconds" : "count");
+	clock_seen = false;
+	put_rest(&w, type_name(p->nevents ? first.s : event ? event : "cpu-clock", clock, &clock_seen), clock ? "nanoseconds" : "count");
 	strbuf_fini(&first);
 	err = zlib_gzip(to, w.out.s, w.out.len);
 	strbuf_fini(&w.out);

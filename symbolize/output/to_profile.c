@@ -11,6 +11,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "naming/naming.h"
+#include "output/states_text.h"
 #include "recording/ctr_table.h"
 #include "recording/rec_events.h"
 #include "recording/ledger_sums.h"
@@ -262,6 +263,21 @@ static void add_events(struct profile *p, const struct collect *col)
 	}
 }
 
+/* What the switches say of all threads. */
+static void add_states(struct profile *p, const struct collect_states *st)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	if (!st->known)
+		return;
+	states_text_identity(st, &sb);
+	meta(p, "note", sb.s);
+	strbuf_reset(&sb);
+	states_text_sums(st, &sb);
+	meta(p, "note", sb.s);
+	strbuf_fini(&sb);
+}
+
 static void add_losses(struct profile *p, const struct to_profile *in)
 {
 	const struct collect *c = in->col;
@@ -336,6 +352,7 @@ struct profile *to_profile(const struct to_profile *in)
 	add_settings(b.p, in);
 	meta_u64(b.p, "inlines", in->nm->opts.inlines);
 	add_losses(b.p, in);
+	add_states(b.p, &in->col->states);
 	add_filters(b.p, in->col->opts.filter);
 	add_throttled(b.p, in->col->rp);
 	profile_finish(b.p);

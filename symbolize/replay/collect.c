@@ -18,23 +18,12 @@
 #include "modules/jitcode.h"
 #include "recording/rec_events.h"
 #include "recording/rec_reader.h"
+#include "replay/collect_priv.h"
+#include "replay/collect_waits.h"
 #include "replay/sample_cgroups.h"
 #include "replay/sample_fields.h"
 #include "replay/sample_filter.h"
 #include "support/interrupt.h"
-
-/* What the samples of a thread have in common, as of its last sample. */
-struct lead_node {
-	uint32_t pid;
-	const char *comm, *cgroup, *container, *exe;	/* interned: compared by pointer */
-	const struct image *img;
-	enum filter_key misses;		/* first key (not time) without a match; FILTER_TIME: none */
-	uint32_t noted;			/* filtered_out_flag bits */
-	uint32_t node;			/* of its leading frames; not set if it is filtered out */
-	/* For thread_times.h: */
-	const char *process;		/* comm of the image then, interned; NULL: no @thread yet */
-	uint32_t thread;
-};
 
 /*
  * Successive samples on one CPU are mostly of one thread and share their outer frames. The nodes of
@@ -68,30 +57,12 @@ struct recent_frame {
 	uint32_t loc;
 };
 
-/* One interpretation of a sample. */
-struct seen {
-	uint32_t node;
-	enum unwind_end end;
-	uint32_t at;		/* id of the module it ends in, or as in collect.ended_in; 0: none */
-	uint32_t joined;	/* node with joined frames, valid if @border holds; 0: none */
-	uint64_t border;	/* struct stack */
-	uint32_t slot;		/* thread_times.h; 0: not counted there */
-	uint32_t event;
-};
-
 /* A sample whose stack depends on whether @image had begun to run. */
 struct doubt {
 	uint32_t image, part;
 	uint64_t period;
 	struct seen in_exec, entered;
 };
-
-static uint32_t text_location(struct collect *c, const char *text)
-{
-	struct location loc = { .kind = LOC_TEXT, .owner = intern_add(c->texts, text) };
-
-	return locations_id(&c->locs, &loc);
-}
 
 void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts)
 {
@@ -105,6 +76,7 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	stacktree_init(&c->tree);
 	thread_times_init(&c->spread, c->texts);
 	c->leads_event = opts->split == LEAD_EVENT || lead_has(&opts->lead, LEAD_EVENT);
+	c->leads_state = opts->split == LEAD_STATE || lead_has(&opts->lead, LEAD_STATE);
 	c->nevents = opts->events ? (uint32_t)opts->events->table.n : 1;
 	c->events = xcalloc(c->nevents, sizeof(*c->events));
 	c->fields = opts->fields && opts->events ? sample_fields_new(opts->events, opts->fields) : NULL;
@@ -112,10 +84,15 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->last = xcalloc(LAST_PATHS, sizeof(*c->last));
 	c->recent = xcalloc(RECENT_FRAMES, sizeof(*c->recent));
 	/* No blanks in these names: users grep for them. */
-	c->truncated = text_location(c, "[truncated_stack]");
-	c->broken = text_location(c, "[broken_stack]");
-	c->scan = text_location(c, "[scanned]");
-	c->empty = text_location(c, "[no_stack]");
+	c->truncated = collect_text(c, "[truncated_stack]");
+	c->broken = collect_text(c, "[broken_stack]");
+	c->scan = collect_text(c, "[scanned]");
+	c->empty = collect_text(c, "[no_stack]");
+	/* Not a thread of that name. */
+	c->state_mark = locations_id(&c->locs, &(struct location){
+		.kind = LOC_TEXT, .joined = true, .owner = intern_add(c->texts, "[state]"),
+	});
+	collect_waits_init(c);
 }
 
 /* Frees what was only needed for samples: naming needs the memory. */
@@ -134,6 +111,7 @@ static void free_unwinding(struct collect *c)
 void collect_fini(struct collect *c)
 {
 	free_unwinding(c);
+	collect_waits_fini(c);
 	intern_free(c->texts);
 	locations_fini(&c->locs);
 	stacktree_fini(&c->tree);
@@ -150,84 +128,6 @@ void collect_fini(struct collect *c)
 	strbuf_fini(&c->values);
 	pending_joins_fini(&c->pending);
 	filtered_out_fini(&c->leftout);
-}
-
-bool collect_incomplete(enum unwind_end end)
-{
-	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
-}
-
-/* The address tells it from a thread of that name, and says which event it is. */
-static uint32_t event_location(struct collect *c, uint32_t event)
-{
-	struct location loc = { .kind = LOC_TEXT, .addr = (uint64_t)event + 1 };
-
-	leading_event(c->opts.events ? &c->opts.events->table.ev[event] : NULL, &c->lead);
-	loc.owner = intern_add(c->texts, c->lead.s);
-	return locations_id(&c->locs, &loc);
-}
-
-static uint32_t lead_location(struct collect *c, enum lead_by by, const struct replay_sample *s)
-{
-	const struct location process = { .kind = LOC_PROCESS, .owner = s->img->index };
-
-	if (by == LEAD_PROCESS)
-		return locations_id(&c->locs, &process);
-	if (by == LEAD_EVENT)
-		return event_location(c, s->ev->event);
-	if (by == LEAD_FIELD)
-		leading_field(&c->opts.lead, c->values.s ? c->values.s : "", &c->lead);
-	else
-		leading_frame(&c->opts.lead, by, s, &c->lead);
-	return text_location(c, c->lead.s);
-}
-
-/* Makes the node of a sample's leading frames. */
-static uint32_t make_lead(struct collect *c, const struct replay_sample *s)
-{
-	const struct lead *lead = &c->opts.lead;
-	uint32_t node = STACKTREE_ROOT;
-
-	if (c->opts.split != LEAD_NONE)
-		node = stacktree_child(&c->tree, node, lead_location(c, c->opts.split, s));
-	for (uint32_t i = 0; i < lead->n; i++) {
-		node = stacktree_child(&c->tree, node, lead_location(c, lead->by[i], s));
-		if (lead->by[i] == LEAD_CONTAINER && leading_is_helper(s))
-			node = stacktree_child(&c->tree, node, text_location(c, LEADING_RUNTIME_HELPER));
-	}
-	return node;
-}
-
-static struct lead_node *lead_of(struct collect *c, const struct replay_sample *s)
-{
-	const uint64_t event = c->leads_event ? s->ev->event : 0;
-	bool is_new;
-	uint64_t *slot = u64map_put(&c->threads, event << 32 | s->ev->tid, &is_new);
-	struct lead_node *ln;
-
-	if (is_new) {
-		*slot = c->nleads;
-		XGROW(c->leads, c->nleads, c->leads_cap);
-		memset(&c->leads[c->nleads++], 0, sizeof(*c->leads));
-	}
-	ln = &c->leads[*slot];
-	if (c->fields) {
-		strbuf_reset(&c->values);
-		strbuf_adds(&c->values, "");
-		sample_fields_text(c->fields, s->ev, &c->values);
-	}
-	/* Values of fields change from sample to sample. */
-	if (!c->fields && ln->img == s->img && ln->exe == s->img->exe && ln->comm == s->comm && ln->cgroup == s->cgroup &&
-	    ln->container == s->container)
-		return ln;
-	*ln = (struct lead_node){
-		.pid = s->ev->pid, .comm = s->comm, .cgroup = s->cgroup,
-		.container = s->container, .exe = s->img->exe, .img = s->img,
-		.misses = c->opts.filter ? filter_misses_thread(c->opts.filter, s) : FILTER_TIME,
-	};
-	if (ln->misses == FILTER_TIME)
-		ln->node = make_lead(c, s);
-	return ln;
 }
 
 /*
@@ -435,17 +335,10 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot, uint32_t event,
 		     uint64_t samples, uint64_t period)
 {
-	struct collect_event *ev = &c->events[event];
-
-	ev->samples += samples;
-	ev->truncated += end == UNWIND_COPY_END || end == UNWIND_CUT ? samples : 0;
-	ev->incomplete += collect_incomplete(end) ? samples : 0;
+	collect_count_end(c, end, at, event, samples);
 	stacktree_count(&c->tree, node, samples, period);
 	if (slot)
 		thread_times_count(&c->spread, slot, node, samples, period);
-	c->verdicts[end] += samples;
-	if (collect_incomplete(end) && at)
-		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;
 }
 
 static void count(struct collect *c, const struct seen *seen, uint64_t period)
@@ -512,14 +405,7 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 {
 	uint64_t block = c->opts.each ? c->neach : MIN(since_start(c, s) / c->opts.block_ns, (uint64_t)PROFILE_BLOCKS_MAX - 1);
 
-	if (ln->process != s->img->comm) {
-		struct profile_thread t;
-
-		leading_thread(&c->opts.lead, s, c->texts, &t);
-		t.fields = c->fields ? intern_add(c->texts, c->values.s) : 0;
-		ln->thread = thread_times_thread(&c->spread, &t);
-		ln->process = s->img->comm;
-	}
+	collect_thread(c, s, ln);
 	if (c->opts.each) {
 		XGROW(c->each, c->neach, c->each_cap);
 		c->each[c->neach++] = (struct collect_each){ s->ev->time, s->ev->period, s->ev->cpu, ln->thread, s->ev->event, 0, 0 };
@@ -532,6 +418,14 @@ static uint32_t slot_of(struct collect *c, const struct replay_sample *s, struct
 	return thread_times_slot(&c->spread, ln->thread, c->opts.each ? 0 : s->ev->event, (uint32_t)block);
 }
 
+/* Is a sample of @event counted now? Others are when it is known how long the thread waited. */
+static bool counts(const struct collect *c, uint32_t event)
+{
+	if (!collect_waits_weighs(c, event) || c->opts.each)
+		return true;
+	return c->opts.event == REC_EVENTS_ALL && !c->events[event].states;
+}
+
 static void keep(struct collect *c, const struct replay_sample *s, struct lead_node *ln)
 {
 	struct seen seen = see(c, s, ln->node, s->in_exec), entered;
@@ -541,13 +435,20 @@ static void keep(struct collect *c, const struct replay_sample *s, struct lead_n
 	if (s->maybe_entered) {
 		entered = see(c, s, ln->node, false);
 		entered.slot = seen.slot;
+	} else {
+		entered = seen;
+	}
+	if (collect_waits_weighs(c, s->ev->event))
+		collect_waits_hold(c, s, &seen, s->maybe_entered ? &entered : NULL);
+	if (!counts(c, s->ev->event)) {
+		;	/* when its weight is known */
+	} else if (s->maybe_entered) {
 		XGROW(c->doubts, c->ndoubts, c->doubts_cap);
 		c->doubts[c->ndoubts++] = (struct doubt){
 			.image = s->img->index, .part = s->part, .period = s->ev->period,
 			.in_exec = seen, .entered = entered,
 		};
 	} else {
-		entered = seen;
 		count(c, &seen, s->ev->period);
 	}
 	c->samples++;
@@ -593,6 +494,9 @@ struct stacknode *collect_weigh_by_event(const struct collect *c)
 static void filter_out(struct collect *c, const struct replay_sample *s, struct lead_node *ln, enum filter_key misses)
 {
 	c->leftout.by_key[misses]++;
+	/* Other samples of the thread stand for their own share of its time only. */
+	if (misses != FILTER_TIME && collect_waits_weighs(c, s->ev->event))
+		collect_waits_hold(c, s, NULL, NULL);
 	leave_out(c, s, ln);
 }
 
@@ -607,6 +511,24 @@ static void leave_out_event(struct collect *c, const struct replay_sample *s)
 	show_progress(c);
 }
 
+/* A damaged recording may have samples of events that it does not describe. */
+static bool wants_event(const struct collect *c, uint32_t event)
+{
+	return event < c->nevents &&
+	       (c->opts.event == event || c->opts.event == REC_EVENTS_ALL || collect_waits_weighs(c, event));
+}
+
+/* The first key that keeps a sample out; FILTER_KEYS: none does. */
+static enum filter_key first_miss(const struct collect *c, const struct replay_sample *s, const struct lead_node *ln)
+{
+	if (ln->misses != FILTER_TIME || !c->opts.filter)
+		return ln->misses == FILTER_TIME ? FILTER_KEYS : ln->misses;
+	/* What counts is when the thread waited. */
+	if (collect_waits_off(c, s->ev->event) && !c->opts.each)
+		return FILTER_KEYS;
+	return filter_meets(c->opts.filter, FILTER_TIME, s) ? FILTER_KEYS : FILTER_TIME;
+}
+
 static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct collect *c = ctx;
@@ -618,15 +540,12 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		/* Shares can be merged only if each has seen all events. */
 		return c->share ? 0 : COLLECT_STOPPED;
 	}
-	/* A damaged recording may have samples of events that it does not describe. */
-	if (s->ev->event != c->opts.event && (c->opts.event != REC_EVENTS_ALL || s->ev->event >= c->nevents)) {
+	if (!wants_event(c, s->ev->event)) {
 		leave_out_event(c, s);
 		return 0;
 	}
-	ln = lead_of(c, s);
-	misses = ln->misses;
-	if (misses == FILTER_TIME && (!c->opts.filter || filter_meets(c->opts.filter, FILTER_TIME, s)))
-		misses = FILTER_KEYS;
+	ln = collect_lead(c, s);
+	misses = first_miss(c, s, ln);
 	if (misses == FILTER_KEYS)
 		keep(c, s, ln);
 	else
@@ -644,10 +563,11 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 void collect_settle(struct collect *to)
 {
 	free_unwinding(to);
+	collect_waits_settle(to);
 	for (size_t i = 0; i < to->spread.nthreads; i++) {
 		struct profile_thread *t = &to->spread.threads[i];
 
-		t->process = leading_process_text(replay_image(to->rp, t->process), to->texts);
+		t->process = t->process == COLLECT_NO_IMAGE ? 0 : leading_process_text(replay_image(to->rp, t->process), to->texts);
 	}
 }
 
@@ -661,8 +581,10 @@ int collect_run(struct collect *c, struct rec_reader *r)
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);
 	c->late = sample_cgroups_late(replay_cgroups(c->rp));
+	collect_waits_end(c);
 	if (!c->share) {
 		settle_pending(c, &c, 1);
+		collect_waits_resolve(c, &c, 1);
 		collect_settle(c);
 	}
 	progress_end(&c->progress);
@@ -728,11 +650,14 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 	uint32_t *locs = xcalloc(from->locs.n, sizeof(*locs));	/* id in @to + 1; 0: none */
 	uint32_t *nodes = xcalloc(tree->n, sizeof(*nodes));
 	bool *wanted = xcalloc(tree->n, sizeof(*wanted));
+	uint32_t *slots;
 	uint64_t key, val;
 	size_t it = 0;
 
 	settle_doubts(from, all, nall);
 	settle_pending(from, all, nall);
+	collect_waits_resolve(from, all, nall);
+	collect_waits_mark(from, wanted);
 	/* A sample with two possible stacks may have left one without samples. */
 	for (size_t i = tree->n; i-- > 1;) {
 		wanted[i] |= tree->nodes[i].samples != 0;
@@ -749,7 +674,10 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 		if (nd->samples)
 			stacktree_count(&to->tree, nodes[i], nd->samples, nd->period);
 	}
-	thread_times_add(&to->spread, &from->spread, nodes);
+	slots = thread_times_slots(&to->spread, &from->spread);
+	thread_times_add(&to->spread, &from->spread, nodes, slots);
+	collect_waits_add(to, from, nodes, slots);
+	free(slots);
 	to->last_time = MAX(to->last_time, from->last_time);
 	to->samples += from->samples;
 	to->seen += from->seen;

@@ -16,10 +16,12 @@
 #include "replay/replay.h"
 #include "replay/stacktree.h"
 #include "replay/thread_times.h"
+#include "replay/waits.h"
 #include "support/location.h"
 #include "support/progress.h"
 #include "unwind/callchain.h"
 
+struct collect_waits;
 struct container_names;
 struct intern;
 struct rec_reader;
@@ -43,6 +45,9 @@ struct collect_opts {
 	uint64_t start;		/* with @block_ns: start of the recording, as ev_sample.time */
 	uint64_t block_ns;	/* not 0: also count by thread and block (collect.spread) */
 	bool each;		/* also keep every single sample (collect.each); one thread only */
+	bool all_waits;		/* also those of kernel threads and, one by one, of parked threads */
+	const char *kallsyms;	/* as in naming_opts; borrowed */
+	bool throttles;		/* wait_reason_throttles() of the recorded kernel */
 	uint32_t max_stack;	/* frames kept per stack, from the leaf */
 	bool progress;		/* show progress on stderr, after a second */
 };
@@ -52,6 +57,23 @@ struct collect_event {
 	uint64_t samples;	/* in the tree */
 	uint64_t period_min, period_max;	/* of all seen, also those that a filter left out */
 	uint64_t truncated, incomplete;	/* as in a profile's facts (profile.h) */
+	bool states;		/* its samples are counted only by state, when it is known how long they stand for */
+};
+
+/* What switches say, over all threads that are shown. */
+struct collect_states {
+	bool known;
+	uint64_t ns[STATES];	/* in the outputs; STATE_RUNNING only with ROLE_WALL */
+	uint64_t unsampled_ns;		/* of these, without a stack; not STATE_RUNNING */
+	uint64_t parked_ns;		/* of these, of parked threads, without their stack */
+	/* In the whole recording. on + off + gap = wall, ns. */
+	uint64_t wall_ns, on_ns, off_ns, gap_ns;
+	uint64_t threads;		/* lives of threads */
+	uint64_t open;			/* of these, off a CPU at the end */
+	uint64_t kernel_threads;	/* left out */
+	bool by_kernel, by_wakeups;	/* what tells how long woken threads waited for a CPU */
+	struct cpu_times_doubts doubts;
+	struct waits_counts counts;
 };
 
 /*
@@ -99,6 +121,10 @@ struct collect {
 	atomic_uint_fast64_t *all_samples;	/* with @share: of all shares, updated in steps */
 	bool selects;		/* some samples may be left out */
 	bool leads_event;	/* LEAD_EVENT is among the leading frames */
+	bool leads_state;	/* so is LEAD_STATE: this location stands for it until the state is known */
+	uint32_t state_mark;
+	struct collect_waits *waits;	/* owned; NULL: no samples are weighed by switches */
+	struct collect_states states;
 	bool late;		/* some samples were collected before their container was named */
 	bool stopped;		/* with @share: interrupted, takes no more samples */
 	struct progress progress;
@@ -118,6 +144,7 @@ struct collect {
 };
 
 #define COLLECT_AT_IMAGE 0x80000000u
+#define COLLECT_NO_IMAGE UINT32_MAX	/* process of a thread whose process is not known */
 
 void collect_init(struct collect *c, struct replay *rp, const struct collect_opts *opts);
 void collect_fini(struct collect *c);

@@ -14,6 +14,7 @@
 #include "modules/jitsource.h"
 #include "recording/cpu_times.h"
 #include "recording/rec_reader.h"
+#include "replay/kernel_names.h"
 #include "replay/sample_cgroups.h"
 #include "symbols/kallsyms.h"
 #include "symbols/perfmap.h"
@@ -23,6 +24,8 @@
  * exit before other threads, whose last samples come later.
  */
 #define EXITED_KEPT 256
+
+#define KTHREADD 2u	/* the pid of the kernel thread that starts the others */
 
 /* How many parents are searched for the runtime that made a process's code. */
 #define FORKS_MAX 64
@@ -39,6 +42,7 @@ struct replay {
 	struct u64map perfmaps;	/* ev_proc.serial -> struct perfmap *, owned */
 	struct jitsource *jit;
 	struct kallsyms *kallsyms;
+	struct kernel_names *kernel;	/* owned */
 
 	struct ksym *ksyms;	/* all that ever existed */
 	size_t nksyms;
@@ -66,6 +70,7 @@ struct replay *replay_new(struct modules *mods)
 	rp->mods = mods;
 	rp->strs = intern_new();
 	rp->jit = jitsource_new();
+	rp->kernel = kernel_names_new();
 	rp->cgroups = sample_cgroups_new(rp->strs);
 	return rp;
 }
@@ -89,6 +94,7 @@ void replay_free(struct replay *rp)
 	u64map_fini(&rp->by_pid);
 	u64map_fini(&rp->thread_comm);
 	sample_cgroups_free(rp->cgroups);
+	kernel_names_free(rp->kernel);
 	kallsyms_free(rp->kallsyms);
 	intern_free(rp->strs);
 	free(rp->images);
@@ -199,6 +205,8 @@ static void take_facts(struct replay *rp, struct image *img, const struct ev_pro
 	img->comm = keep(rp, ev->comm);
 	img->exe = keep(rp, ev->exe);
 	img->cgroup = keep(rp, ev->cgroup);
+	/* kthreadd and its children; in another pid namespace, 2 is a number like others. */
+	img->kernel = (ev->pid == KTHREADD || ev->ppid == KTHREADD) && !*ev->exe;
 	/*
 	 * Without a jitdump of its own: code compiled before a fork is described by the parent's.
 	 */
@@ -671,4 +679,9 @@ struct sample_cgroups *replay_cgroups(const struct replay *rp)
 const struct kallsyms *replay_kallsyms(const struct replay *rp)
 {
 	return rp->kallsyms;
+}
+
+const struct kallsyms *replay_kernel(const struct replay *rp, const char *path)
+{
+	return kernel_names_get(rp->kernel, rp->kallsyms, path);
 }

@@ -37,6 +37,7 @@ struct image {
 	struct image *parent; /* the image it was forked from, NULL if unknown or after an exec */
 	struct addrspace *as;	/* empty some time after the process ended */
 	unsigned int runtimes;	/* enum jit_runtime bits of the files it mapped */
+	bool kernel;		/* it is a thread of the kernel */
 	bool exited;
 	bool superseded;	/* the pid has another image now, by exec or in another process */
 	bool used;		/* it has samples so far */
@@ -133,5 +134,7 @@ const struct perfmap *replay_perfmap(const struct replay *rp, uint32_t serial);
 struct sample_cgroups *replay_cgroups(const struct replay *rp);
 /* The recording's own kernel symbols, or NULL. Borrowed. */
 const struct kallsyms *replay_kallsyms(const struct replay *rp);
+/* The best kernel symbols: kernel_names_get(). Borrowed, read once for all callers. */
+const struct kallsyms *replay_kernel(const struct replay *rp, const char *path);
 
 #endif

@@ -100,9 +100,10 @@ static uint32_t same_text(struct thread_times *s, const struct thread_times *fro
 	return intern_add(s->texts, intern_str(from->texts, id));
 }
 
-void thread_times_add(struct thread_times *s, const struct thread_times *from, const uint32_t *nodes)
+uint32_t *thread_times_slots(struct thread_times *s, const struct thread_times *from)
 {
 	uint32_t *threads = xcalloc(from->nthreads + 1, sizeof(*threads));
+	uint32_t *slots = xcalloc(from->nslots + 1, sizeof(*slots));
 
 	for (size_t i = 0; i < from->nthreads; i++) {
 		struct profile_thread t = from->threads[i];
@@ -113,12 +114,20 @@ void thread_times_add(struct thread_times *s, const struct thread_times *from, c
 		t.fields = same_text(s, from, t.fields);
 		threads[i] = thread_times_thread(s, &t);
 	}
-	for (size_t i = 0; i < from->ncounts; i++) {
-		const struct thread_times_count *c = &from->counts[i];
-		const struct thread_times_slot *slot = &from->slots[c->slot];
+	for (size_t i = 1; i < from->nslots; i++) {
+		const struct thread_times_slot *slot = &from->slots[i];
 
-		thread_times_count(s, thread_times_slot(s, threads[slot->thread], slot->event, slot->block), nodes[c->node], c->samples,
-				   c->period);
+		slots[i] = thread_times_slot(s, threads[slot->thread], slot->event, slot->block);
 	}
 	free(threads);
+	return slots;
+}
+
+void thread_times_add(struct thread_times *s, const struct thread_times *from, const uint32_t *nodes, const uint32_t *slots)
+{
+	for (size_t i = 0; i < from->ncounts; i++) {
+		const struct thread_times_count *c = &from->counts[i];
+
+		thread_times_count(s, slots[c->slot], nodes[c->node], c->samples, c->period);
+	}
 }

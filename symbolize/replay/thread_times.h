@@ -49,7 +49,9 @@ uint32_t thread_times_thread(struct thread_times *s, const struct profile_thread
 uint32_t thread_times_slot(struct thread_times *s, uint32_t thread, uint32_t event, uint32_t block);
 /* Adds to the count of @node in @slot. Sums stop at the largest value. */
 void thread_times_count(struct thread_times *s, uint32_t slot, uint32_t node, uint64_t samples, uint64_t period);
-/* Adds the counts of @from. Its node i is @nodes[i] here. */
-void thread_times_add(struct thread_times *s, const struct thread_times *from, const uint32_t *nodes);
+/* The numbers here of the slots of @from, which are added if new. Owned by the caller. */
+uint32_t *thread_times_slots(struct thread_times *s, const struct thread_times *from);
+/* Adds the counts of @from. Its node i is @nodes[i] here, and its slot i is @slots[i]. */
+void thread_times_add(struct thread_times *s, const struct thread_times *from, const uint32_t *nodes, const uint32_t *slots);
 
 #endif

@@ -2,6 +2,7 @@
 #include "replay/wait_reason.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -9,7 +10,9 @@
 enum {
 	R_NONE, R_FUTEX, R_EPOLL, R_POLL, R_PIPE, R_SOCKET, R_DISK, R_SLEEP, R_CHILD, R_SIGNAL, R_STOPPED, R_EVENTFD,
 	R_TIMERFD, R_INOTIFY, R_TTY, R_IPC, R_IO_URING, R_AIO, R_FILE_LOCK, R_KERNEL_LOCK, R_FUSE, R_NETWORK_FS, R_MEMORY,
-	R_RCU, R_SECCOMP, R_KVM, R_PAGE_FAULT, R_THROTTLED, REASONS,
+	R_RCU, R_SECCOMP, R_KVM, R_PAGE_FAULT, R_THROTTLED,
+	R_RESCHED, R_TASK_WORK,		/* together, innermost: throttled */
+	REASONS,
 };
 
 static const char *const texts[REASONS] = {
@@ -183,7 +186,13 @@ static const struct {
 	{ "asm_exc_page_fault", R_PAGE_FAULT },
 	{ "do_user_addr_fault", R_PAGE_FAULT },
 	{ "faultin_page", R_PAGE_FAULT },
-	{ "throttle_cfs_rq_work", R_THROTTLED },	/* 6.18; before, nothing on the stack tells */
+	/*
+	 * 6.18; before, nothing on the stack tells. Work that a thread does on its way to user space
+	 * takes it off the queue, and either there or right after it the thread leaves the CPU.
+	 */
+	{ "throttle_cfs_rq_work", R_THROTTLED },
+	{ "__cond_resched", R_RESCHED },
+	{ "task_work_run", R_TASK_WORK },
 };
 
 static bool matches(const char *pattern, const char *name, size_t len)
@@ -195,25 +204,36 @@ static bool matches(const char *pattern, const char *name, size_t len)
 	return len == n && !memcmp(pattern, name, n);
 }
 
-wait_reason wait_reason_of(const char *name)
+wait_reason wait_reason_of(const char *name, bool throttles)
 {
 	/* Without ".constprop.0", ".isra.0", ".part.0". */
 	const size_t len = strcspn(name, ".");
 
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++)
 		if (matches(functions[i].pattern, name, len))
-			return functions[i].reason;
+			return functions[i].reason >= R_THROTTLED && !throttles ? R_NONE : functions[i].reason;
 	return R_NONE;
 }
 
 wait_reason wait_reason_add(wait_reason so_far, wait_reason outer)
 {
-	if (!so_far || outer == R_THROTTLED)
+	if (so_far == R_RESCHED && outer == R_TASK_WORK)
+		return R_THROTTLED;
+	if (outer == R_TASK_WORK)
+		return so_far;
+	if (!so_far || so_far == R_RESCHED || outer == R_THROTTLED)
 		return outer;
 	if (outer == R_PAGE_FAULT && (so_far == R_DISK || so_far == R_KERNEL_LOCK || so_far == R_MEMORY ||
 				      so_far == R_FUSE || so_far == R_NETWORK_FS))
 		return outer;
 	return so_far;
+}
+
+bool wait_reason_throttles(const char *release)
+{
+	unsigned int major = 0, minor = 0;
+
+	return release && sscanf(release, "%u.%u", &major, &minor) == 2 && (major > 6 || (major == 6 && minor >= 18));
 }
 
 const char *wait_reason_text(wait_reason reason)

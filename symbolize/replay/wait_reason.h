@@ -11,14 +11,19 @@
 /* An index; 0: none is known. */
 typedef uint8_t wait_reason;
 
-/* What a kernel function in a stack says; @name as in /proc/kallsyms. */
-wait_reason wait_reason_of(const char *name);
+/*
+ * What a kernel function in a stack says; @name as in /proc/kallsyms. @throttles: of a kernel of
+ * which wait_reason_throttles() is true.
+ */
+wait_reason wait_reason_of(const char *name, bool throttles);
 /*
  * The reason of a stack, from those of its functions: call it for one after the other, from the leaf
  * on, beginning with @so_far = 0. The innermost one tells, but that a page fault waits for the disk,
  * or for a lock, is a page fault.
  */
 wait_reason wait_reason_add(wait_reason so_far, wait_reason outer);
+/* Does the stack of a throttled thread tell, on a kernel of this release ("6.18.44-x")? */
+bool wait_reason_throttles(const char *release);
 /* "[futex]"; NULL for 0. */
 const char *wait_reason_text(wait_reason reason);
 /* Did the thread's cgroup use up its CPU limit? Then it could run, but may not. */

@@ -449,6 +449,9 @@ static void test_reasons(void **state)
 		{ "[wait child]", { "schedule", "do_wait", "kernel_wait4" } },
 		{ "[signal]", { "schedule", "do_sigtimedwait.isra.0", "__x64_sys_rt_sigtimedwait" } },
 		{ "[throttled]", { "schedule", "throttle_cfs_rq_work", "task_work_run", "exit_to_user_mode_loop" } },
+		{ "[throttled]", { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
+		{ "[socket]", { "__cond_resched", "__release_sock", "tcp_recvmsg", "sock_recvmsg" } },
+		{ NULL, { "schedule", "task_work_run", "exit_to_user_mode_loop" } },
 		{ NULL, { "schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt" } },
 	};
 
@@ -457,7 +460,7 @@ static void test_reasons(void **state)
 		wait_reason reason = 0;
 
 		for (int k = 0; k < 10 && cases[i].stack[k]; k++)
-			reason = wait_reason_add(reason, wait_reason_of(cases[i].stack[k]));
+			reason = wait_reason_add(reason, wait_reason_of(cases[i].stack[k], true));
 		if (cases[i].reason)
 			assert_string_equal(wait_reason_text(reason), cases[i].reason);
 		else
@@ -465,10 +468,20 @@ static void test_reasons(void **state)
 	}
 }
 
+static void test_releases(void **state)
+{
+	(void)state;
+	assert_true(wait_reason_throttles("6.18.44-x"));
+	assert_true(wait_reason_throttles("7.0.0"));
+	assert_false(wait_reason_throttles("6.17.9"));
+	assert_false(wait_reason_throttles("5.10.0-30-amd64"));
+	assert_false(wait_reason_throttles(NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_single), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
+		cmocka_unit_test(test_releases), cmocka_unit_test(test_single), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_alternating), cmocka_unit_test(test_shares), cmocka_unit_test(test_exact_sums),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_reasons),
 	};

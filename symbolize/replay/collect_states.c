@@ -1,0 +1,299 @@
+/* Counts waits with frames for their state and their reason (collect_waits.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/util.h"
+#include "base/xalloc.h"
+#include "replay/collect.h"
+#include "replay/collect_waits.h"
+#include "replay/collect_waits_priv.h"
+#include "replay/wait_reason.h"
+#include "symbols/kallsyms.h"
+
+/* A thread that was for this share of the time (in %) at one stack does nothing else: it is parked. */
+#define PARKED_PERCENT 90
+
+struct states {
+	struct collect *c;
+	struct collect_waits *cw;
+	struct wait_part *parts;	/* owned */
+	size_t n, cap;
+	struct u64map at_stack;		/* life << 32 | node -> ns off the CPU */
+	uint64_t parked_ns;		/* from so many on, a stack is where its thread is parked */
+	uint8_t *loc_reason;		/* owned; by location: wait_reason + 1; 0: not looked up */
+	size_t nlocs;
+	struct u64map rerooted;		/* node << 3 | state -> the node in that state */
+	uint32_t none, starting, before, parked;	/* locations */
+	uint32_t state_loc[STATES];
+};
+
+static void note_part(void *ctx, const struct wait_part *part)
+{
+	struct states *s = ctx;
+
+	XGROW(s->parts, s->n, s->cap);
+	s->parts[s->n++] = *part;
+}
+
+static const struct wait_lead *lead_of(const struct states *s, uint32_t life)
+{
+	static const struct wait_lead unknown = { .kind = LEAD_UNKNOWN };
+
+	return life < s->cw->nleads ? &s->cw->leads[life] : &unknown;
+}
+
+static bool is_off(const struct wait_part *p)
+{
+	return p->kind == WAIT_BLOCKED || p->kind == WAIT_QUEUED || p->kind == WAIT_BEFORE;
+}
+
+/* The stack of a part, without frames for its reason and state. */
+static uint32_t base_node(struct states *s, const struct wait_part *p)
+{
+	const struct wait_lead *lead = lead_of(s, p->life);
+	const uint32_t node = lead->kind == LEAD_KNOWN ? lead->node : STACKTREE_ROOT;
+
+	if (p->sampled)
+		return p->stack;
+	switch (p->kind) {
+	case WAIT_STARTING:
+		return stacktree_child(&s->c->tree, node, s->starting);
+	case WAIT_BEFORE:
+		return stacktree_child(&s->c->tree, node, s->before);
+	case WAIT_RUNNING:
+	case WAIT_BLOCKED:
+	case WAIT_QUEUED:
+	case WAIT_PREEMPTED:
+	case WAIT_KINDS:
+		break;
+	}
+	return stacktree_child(&s->c->tree, node, s->none);
+}
+
+static bool is_hidden(const struct states *s, const struct wait_part *p)
+{
+	const struct wait_lead *lead = lead_of(s, p->life);
+
+	/* Samples were filtered one by one: the thread may have had another name then. */
+	return !p->sampled && (lead->kind == LEAD_HIDDEN || lead->kind == LEAD_KERNEL);
+}
+
+/* ---- reasons ---- */
+
+static wait_reason reason_at(struct states *s, uint32_t loc_id)
+{
+	const struct location *loc = &s->c->locs.locs[loc_id];
+	const struct kallsyms *ks;
+	const char *name, *module;
+
+	if (loc_id >= s->nlocs || loc->kind != LOC_KERNEL)
+		return 0;
+	if (!s->loc_reason[loc_id]) {
+		ks = replay_kernel(s->c->rp, s->c->opts.kallsyms);
+		if (!ks || !kallsyms_lookup(ks, (struct avma){ loc->addr }, &name, &module))
+			name = "";
+		s->loc_reason[loc_id] = (uint8_t)(wait_reason_of(name, s->c->opts.throttles) + 1);
+	}
+	return (wait_reason)(s->loc_reason[loc_id] - 1);
+}
+
+static wait_reason reason_of(struct states *s, uint32_t node)
+{
+	wait_reason reason = 0;
+
+	for (; node; node = s->c->tree.nodes[node].parent) {
+		const uint32_t loc = s->c->tree.nodes[node].loc;
+		const uint8_t kind = s->c->locs.locs[loc].kind;
+
+		if (kind != LOC_KERNEL && kind != LOC_KSYM)
+			break;
+		reason = wait_reason_add(reason, reason_at(s, loc));
+	}
+	return reason;
+}
+
+static enum lead_state state_of(const struct wait_part *p, wait_reason reason)
+{
+	switch (p->kind) {
+	case WAIT_RUNNING:
+		return STATE_RUNNING;
+	case WAIT_PREEMPTED:
+		return wait_reason_is_throttled(reason) ? STATE_THROTTLED : STATE_RUNNABLE;
+	case WAIT_QUEUED:
+	case WAIT_STARTING:
+		return STATE_RUNNABLE;
+	case WAIT_BLOCKED:
+	case WAIT_BEFORE:
+	case WAIT_KINDS:
+		break;
+	}
+	return STATE_BLOCKED;
+}
+
+/* ---- frames ---- */
+
+/* The same path as to @node, with the frame of a state in place of its mark. */
+static uint32_t reroot(struct states *s, uint32_t node, enum lead_state state)
+{
+	struct stacktree *tree = &s->c->tree;
+	const uint64_t key = (uint64_t)node << 3 | state, *at = u64map_get(&s->rerooted, key);
+	uint32_t loc, to;
+
+	if (!node || at)
+		return at ? (uint32_t)*at : node;
+	loc = tree->nodes[node].loc;
+	to = reroot(s, tree->nodes[node].parent, state);
+	to = stacktree_child(tree, to, loc == s->c->state_mark ? s->state_loc[state] : loc);
+	*u64map_put(&s->rerooted, key, NULL) = to;
+	return to;
+}
+
+static uint32_t with_state(struct states *s, uint32_t node, wait_reason reason, enum lead_state state)
+{
+	const char *why = wait_reason_text(reason);
+	struct stacktree *tree = &s->c->tree;
+
+	if (why && state != STATE_THROTTLED)
+		node = stacktree_child(tree, node, collect_text(s->c, why));
+	if (s->c->leads_state)
+		return reroot(s, node, state);
+	return stacktree_child(tree, node, s->state_loc[state]);
+}
+
+/* ---- counting ---- */
+
+/* Counts in the blocks of time that [@from, @to) has, with exact sums. */
+static void count_times(struct states *s, uint32_t event, uint32_t thread, uint32_t node, const struct wait_part *p)
+{
+	struct collect *c = s->c;
+	const uint64_t block_ns = c->opts.block_ns, start = c->opts.start;
+	const uint64_t from = MAX(p->from, start) - start, to = MAX(MAX(p->to, start) - start, from + 1);
+	/* Samples of running threads, and short waits, are many: they are where the first one is. */
+	const bool spreads = !p->sampled || to - from >= 2 * block_ns;
+	const uint64_t first = MIN(from / block_ns, PROFILE_BLOCKS_MAX - 1ull);
+	const uint64_t last = spreads ? MIN((to - 1) / block_ns, PROFILE_BLOCKS_MAX - 1ull) : first;
+	uint64_t done = 0;
+
+	for (uint64_t b = first; b <= last; b++) {
+		const uint64_t end = b == last ? to : MIN((b + 1) * block_ns, to);
+		const uint64_t upto = b == last ? p->ns : (uint64_t)((unsigned __int128)p->ns * (end - from) / (to - from));
+
+		if (upto > done || b == first)
+			thread_times_count(&c->spread, thread_times_slot(&c->spread, thread, event, (uint32_t)b), node,
+					   b == first ? p->n : 1, upto - done);
+		done = upto;
+	}
+	c->last_time = MAX(c->last_time, to);
+}
+
+static void count_for(struct states *s, uint32_t event, uint32_t node, const struct wait_part *p)
+{
+	static const struct profile_thread unknown = { .process = COLLECT_NO_IMAGE, .pid = -1, .tid = -1, .nspid = -1 };
+	struct collect *c = s->c;
+	const struct wait_lead *lead = lead_of(s, p->life);
+
+	stacktree_count(&c->tree, node, p->n, p->ns);
+	if (!c->opts.block_ns)
+		return;
+	if (p->sampled)
+		count_times(s, event, c->spread.slots[p->thread].thread, node, p);
+	else if (lead->kind == LEAD_KNOWN)
+		count_times(s, event, lead->thread, node, p);
+	else
+		count_times(s, event, thread_times_thread(&c->spread, &unknown), node, p);
+}
+
+static void count_part(struct states *s, const struct wait_part *p)
+{
+	struct collect_states *sum = &s->c->states;
+	uint32_t node = base_node(s, p);
+	const wait_reason reason = p->kind == WAIT_RUNNING || !p->sampled ? 0 : reason_of(s, node);
+	const enum lead_state state = state_of(p, reason);
+	const uint64_t *at_stack = is_off(p) ? u64map_get(&s->at_stack, (uint64_t)p->life << 32 | node) : NULL;
+	const struct wait_lead *lead = lead_of(s, p->life);
+
+	sum->ns[state] += p->ns;
+	if (!p->sampled && p->kind != WAIT_RUNNING)
+		sum->unsampled_ns += p->ns;
+	if (at_stack && *at_stack >= s->parked_ns && lead->kind == LEAD_KNOWN) {
+		sum->parked_ns += p->ns;
+		node = with_state(s, stacktree_child(&s->c->tree, lead->node, s->parked), reason, state);
+	} else {
+		/* A preempted thread waits for nothing but a CPU. */
+		node = with_state(s, node, p->kind == WAIT_PREEMPTED ? 0 : reason, state);
+	}
+	if (s->cw->off && p->kind != WAIT_RUNNING)
+		count_for(s, s->cw->event, node, p);
+	if (s->cw->wall != NO_EVENT)
+		count_for(s, s->cw->wall, node, p);
+}
+
+static void find_parked(struct states *s)
+{
+	uint64_t from, to;
+
+	cpu_times_span(waits_times(s->cw->waits), &from, &to);
+	/* At least something: without any time, every stack would have most of it. */
+	s->parked_ns = MAX(time_windows_within(&s->cw->windows, from, to) / 100 * PARKED_PERCENT, 1ull);
+	for (size_t i = 0; i < s->n && !s->c->opts.all_waits; i++) {
+		const struct wait_part *p = &s->parts[i];
+
+		if (is_off(p) && !is_hidden(s, p))
+			*u64map_put(&s->at_stack, (uint64_t)p->life << 32 | base_node(s, p), NULL) += p->ns;
+	}
+}
+
+static void sum_up(struct states *s)
+{
+	struct collect_states *sum = &s->c->states;
+	struct cpu_times *times = waits_times(s->cw->waits);
+	size_t n;
+	const struct cpu_thread *th = cpu_times_threads(times, &n);
+
+	sum->known = true;
+	sum->doubts = cpu_times_doubts(times);
+	sum->counts = waits_counts(s->cw->waits);
+	for (size_t i = 0; i < n; i++) {
+		const struct wait_lead *lead = lead_of(s, (uint32_t)i);
+
+		if (lead->kind == LEAD_HIDDEN)
+			continue;
+		if (lead->kind == LEAD_KERNEL) {
+			sum->kernel_threads++;
+			continue;
+		}
+		sum->threads++;
+		sum->wall_ns += th[i].end - th[i].begin;
+		sum->on_ns += th[i].ns[CPU_ON];
+		sum->gap_ns += th[i].ns[CPU_GAP];
+		sum->off_ns += th[i].end - th[i].begin - th[i].ns[CPU_ON] - th[i].ns[CPU_GAP];
+		sum->open += th[i].open;
+		sum->by_kernel |= th[i].have_sched;
+		sum->by_wakeups |= th[i].queued > 0;
+	}
+}
+
+void collect_states_count(struct collect *c)
+{
+	struct states s = { .c = c, .cw = c->waits };
+
+	s.nlocs = c->locs.n;
+	s.loc_reason = xcalloc(s.nlocs + 1, sizeof(*s.loc_reason));
+	s.none = collect_text(c, "[no_stack]");
+	s.starting = collect_text(c, "[starting]");
+	s.before = collect_text(c, "[before recording]");
+	s.parked = collect_text(c, "[parked]");
+	for (int i = 0; i < STATES; i++)
+		s.state_loc[i] = collect_text(c, lead_state_text((enum lead_state)i));
+	waits_result(s.cw->waits, note_part, &s);
+	find_parked(&s);
+	for (size_t i = 0; i < s.n; i++)
+		if (!is_hidden(&s, &s.parts[i]))
+			count_part(&s, &s.parts[i]);
+	sum_up(&s);
+	u64map_fini(&s.at_stack);
+	u64map_fini(&s.rerooted);
+	free(s.parts);
+	free(s.loc_reason);
+}

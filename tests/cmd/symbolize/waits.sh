@@ -1,0 +1,68 @@
+#!/bin/bash
+# Time off the CPU from switches and sampled stacks (tools/made_waits.py): sums are exact to the
+# nanosecond, with frames for reason and state, also when only some waits have a sample, when several
+# threads read the recording, and by --time, --filter and --all. Missing switches are told.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_cmd python3 nm readelf jq
+need_target spin
+cd "$T" || exit 2
+export NO_COLOR=1
+made() { python3 "$TOP/tests/tools/made_waits.py" "$1" "$BUILD/tests/targets/spin" data ks >truth; }
+sym() { "$NSPROF" symbolize -q --kallsyms ks -i ns "$@"; }
+# The truth as lines of folded text with the caller, reason and state: "THREAD FUNCTION REASON STATE NS".
+shorten() {
+	awk '{ n = $NF; sub(/ [0-9]+$/, ""); k = split($0, f, ";"); state = f[k]; reason = f[k - 1] ~ /^\[/ ? f[k - 1] : "-"; fn = "-";
+		for (i = 1; i <= k; i++) if (f[i] ~ /^app_/) fn = f[i]
+		gsub(/ /, "_", reason); sum[f[1] " " fn " " reason " " state] += n }
+		END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort
+}
+want() { grep -v '^on ' truth | sed 's/\[page fault\]/[page_fault]/' | sort; }
+sum() { awk '{ n += $NF } END { printf "%.0f\n", n }'; }
+truth_of() { awk -v who="$1" '$1 == who && $1 != "on" { n += $NF } END { print n + 0 }' truth; }
+
+made every
+check "imported" "$NSPROF" import -q -o ns data
+is "each wait by thread, function, reason and state" "$(sym --event off-cpu --all | shorten)" "$(want)"
+is "the first wait names a function of the program" "$(sym --event off-cpu --all | grep -c '^alternate;main;app_outer;futex_wait;futex_wait_queue;schedule;\[futex\];\[blocked\] ')" 1
+is "a thread that is in one place all the time is parked" "$(sym --event off-cpu | grep '^polls;.*blocked')" \
+	"polls;[parked];[epoll];[blocked] $(awk '$1 == "polls" && /epoll/ { print $NF }' truth)"
+is "--by state" "$(sym --event off-cpu --all --by state,comm | grep '^\[runnable\];mixed;main' | sum)" "$(awk '/^mixed app_outer - / { print $NF }' truth)"
+is "--by state: the state is a frame once" "$(sym --event off-cpu --all --by state | grep -c 'runnable.*runnable\|blocked.*blocked')" 0
+is "the wall clock of a thread" "$(sym --event wall --filter comm=mixed | sum)" \
+	$(($(truth_of mixed) + $(awk '/^on mixed / { print $3 }' truth)))
+is "of which it ran" "$(sym --event wall | grep '^mixed;main;app_.*;\[running\] ' | sum)" "$(awk '/^on mixed / { print $3 }' truth)"
+is "a filter keeps its thread's time" "$(sym --event off-cpu --filter comm=alternate | sum)" "$(truth_of alternate)"
+like "times of --filter end to end are the whole" "$(($(sym --event off-cpu --all --filter time=0-0.2 | sum) + $(sym --event off-cpu --all --filter time=0.2- | sum)))" \
+	"^$(sym --event off-cpu --all | sum)$"
+sym --all --format profile >p
+is "a profile has the same time" "$("$NSPROF" report -q --csv --no-children --limit 0 --percent-limit 0 --event off-cpu -i p | awk -F, 'NR > 1 { n += $2 } END { printf "%.0f\n", n }')" \
+	"$(sym --event off-cpu --all | sum)"
+like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
+like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ samples, [0-9.]+ s off the CPU,'
+"$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
+is "a picture has a color for each state" "$(grep -o 'data-k="s"><[^>]*fill="#[0-9a-f]*"' p.svg | grep -o '#.*' | sort -u | wc -l | tr -d ' ')" 3
+sym --format pprof -o p.gz
+is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
+"$NSPROF" info --json ns >info
+is "info: on + off = wall for each thread" "$(jq '[.cpu_times.threads[] | .on_ns + .off_ns + .unknown_ns == .wall_ns] | all' info)" true
+is "info: nothing is unknown" "$(jq '.cpu_times.unknown_ns + .cpu_times.gaps' info)" 0
+is "info: the time on a CPU" "$(jq -r '.cpu_times.threads[] | "on \(.comm) \(.on_ns)"' info | sort)" "$(grep '^on ' truth | sort)"
+like "info: as text" "$("$NSPROF" info ns)" ' wall +on +off +unknown +thread'
+like "--stats: the sums" "$(sym --event off-cpu --stats 2>&1 >/dev/null)" 'threads?: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it$'
+
+made some
+"$NSPROF" import -q -o ns data
+is "some waits without a sample: the same sums" "$(sym --event off-cpu --all | shorten)" "$(want)"
+
+made lost
+"$NSPROF" import -q -o ns data
+like "missing switches are told" "$(sym --event off-cpu 2>&1 >/dev/null; "$NSPROF" symbolize --event off-cpu ns 2>&1 >/dev/null)" 'switches are missing'
+is "and what is unknown is the rest" "$("$NSPROF" info --json ns | jq '[.cpu_times.threads[] | .on_ns + .off_ns + .unknown_ns == .wall_ns] | all and (map(.) | length > 0)')" true
+
+made many
+"$NSPROF" import -q -o ns data
+sym --event off-cpu --all >folded
+is "read by several threads, the same sums" "$(shorten <folded)" "$(want)"
+check "and the same text as by one" cmp folded <(taskset -c 0 "$NSPROF" symbolize -q --kallsyms ks -i ns --event off-cpu --all)
+done_testing
