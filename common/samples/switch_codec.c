@@ -119,7 +119,9 @@ static void to_front(struct here *h, uint32_t thread)
 		i++;
 	if (i == h->n && h->n < RECENT)
 		h->n++;
-	memmove(h->recent + 1, h->recent, MIN(i, RECENT - 1) * sizeof(*h->recent));
+	/* Few, mostly. */
+	for (i = MIN(i, RECENT - 1); i; i--)
+		h->recent[i] = h->recent[i - 1];
 	h->recent[0] = thread;
 }
 
@@ -459,8 +461,11 @@ static int dec_cpu(struct switch_dec *d, int64_t *cpu, uint64_t *first, uint64_t
 	d->m.here = (struct here){ .time = *first };
 	XGROW(d->run, d->nruns, d->run_cap);
 	d->run[d->nruns++] = (struct run){ d->n, d->n + count };
+	if (d->cap < d->n + count) {
+		d->cap = d->n + count + count / 2;
+		d->sw = xrealloc(d->sw, d->cap * sizeof(*d->sw));
+	}
 	while (count--) {
-		XGROW(d->sw, d->n, d->cap);
 		if (dec_switch(d, (uint32_t)number, &d->sw[d->n]))
 			return -EINVAL;
 		d->n++;
