@@ -109,7 +109,7 @@ static void print_thinned(const struct events *ev, size_t i, const struct budget
 
 	pr_warn("'%s' came more often than its budget of %.0f MB/s on a CPU allows: from %.1f s on, one sample stands for up to %llu events; "
 		"use a larger --event-budget, a --filter, or a smaller --call-graph dwarf,SIZE", ev->v[i].sel.name, (double)events_budget(ev) / 1e6,
-		since, (unsigned long long)(ev->v[i].period << b->level_max));
+		since, (unsigned long long)ev->v[i].period << b->level_max);
 }
 
 /* A pattern names hundreds of tracepoints, most of which never come. If there are more than these, they share a line. */
