@@ -375,7 +375,7 @@ static void test_split(void **state)
 		 * own; otherwise it takes 0.1 s of CPU time.
 		 */
 		if (tool_have("llvm-dwp") &&
-		    tool_run("rm -f split.dwp; ulimit -t 3; timeout 20 llvm-dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
+		    tool_run("rm -f split.dwp; ulimit -t 1; timeout 20 llvm-dwp -o split.dwp $(sed s,^,away/, dwos) 2>/dev/null") == 0)
 			check_split("llvm-dwp");
 		else
 			printf("# llvm-dwp does not make a package of this\n");
