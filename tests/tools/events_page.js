@@ -1,5 +1,5 @@
-// Prints what a page shows of each event in its list; without a list, what it shows at all. Also with
-// a thread chosen before.
+// Picks each event in the page's list, and prints what it then shows of event number $EVENT; without a
+// list, what it shows at all. Also with a thread chosen before.
 'use strict';
 module.exports = async function (p) {
 	const n = await p.eval('document.getElementById("event-label").hidden ? 0 : document.getElementById("event").options.length');
@@ -18,10 +18,10 @@ module.exports = async function (p) {
 			await pick('thread', thread);
 			if (n)
 				await pick('event', String((i + 1) % n));
-			out.push([n ? (i + 1) % n : 0, await dump()]);
+			if (!n || String((i + 1) % n) === process.env.EVENT)
+				out.push(await dump());
 		}
-	out.sort(function (a, b) { return a[0] - b[0]; });
-	for (const [, text] of out)
+	for (const text of out)
 		console.log(text);
 	for (const e of p.errors)
 		console.log('error: ' + e);

@@ -133,11 +133,9 @@ done
 
 if command -v chromium >/dev/null && command -v node >/dev/null; then
 	export TMPDIR=$T
-	for i in 0 1 2; do
-		"$NSPROF" report --format html -o e$i.html e$i
-		timeout 100 node "$TOOLS/page.js" e$i.html "$TOOLS/events_page.js"
-	done >want 2>&1
-	timeout 100 node "$TOOLS/page.js" p.html "$TOOLS/events_page.js" >got 2>&1
+	"$NSPROF" report --format html -o e1.html e1
+	timeout 100 node "$TOOLS/page.js" e1.html "$TOOLS/events_page.js" >want 2>&1
+	EVENT=1 timeout 100 node "$TOOLS/page.js" p.html "$TOOLS/events_page.js" >got 2>&1
 	check "an event that is picked looks as in a page of its own" diff want got
 	check "with counts and facts" grep -q '^event=cycles$' got
 else
