@@ -88,6 +88,8 @@ static void attr_rate(struct perf_event_attr *attr, const struct events *ev, con
 	}
 	if (e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE)
 		attr->sample_type |= PERF_SAMPLE_RAW;
+	if (e->weighed)
+		attr->sample_type |= PERF_SAMPLE_PERIOD;
 	if (e->counted)
 		attr->sample_type |= PERF_SAMPLE_READ;
 	if (e->reads) {

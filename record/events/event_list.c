@@ -16,13 +16,15 @@ static void set_period(struct rec_event *e)
 	if (e->period && evsel_is_clock(&e->sel))
 		e->period = MAX(e->period, CLOCK_PERIOD_MIN);
 	e->now = e->period;
+	/* Those with __perf_count() in include/trace/events/sched.h: nanoseconds. */
+	e->weighed = e->sel.tracepoint && e->period == 1 && !strncmp(e->sel.name, "sched:sched_stat_", 17);
 	e->unbounded = e->period && !e->member && !evsel_is_clock(&e->sel);
 }
 
 static void set_counted(struct events *ev)
 {
 	for (size_t i = 0; i < ev->n; i++)
-		ev->v[i].counted = events_thins(ev, i) && !ev->v[i].reads && events_can_set_period(ev);
+		ev->v[i].counted = events_thins(ev, i) && !ev->v[i].reads && !ev->v[i].weighed && events_can_set_period(ev);
 }
 
 static char *field_lines(const char *format)

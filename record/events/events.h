@@ -55,6 +55,11 @@ struct rec_event {
 	 * once: only the count tells what each of them stands for.
 	 */
 	bool counted;
+	/*
+	 * Each time it comes it counts a number, not 1: its samples have that number as period. With a
+	 * period of its own, the kernel would take as many samples (perf_swevent_event()).
+	 */
+	bool weighed;
 	/* {...}:S: a leader that reads its group; a member that is only read and takes no samples. */
 	bool reads, member;
 	bool probed;		/* it could be opened once */

@@ -47,7 +47,7 @@ static void add_count(const struct rec_event *e, const struct ev_counts *c, bool
 {
 	if (!c->enabled || (!c->count && !c->samples))
 		return;
-	if (evsel_counts_each(&e->sel) && e->period == 1 && !thinned && !e->member) {
+	if (evsel_counts_each(&e->sel) && e->period == 1 && !e->weighed && !thinned && !e->member) {
 		if (c->samples + c->lost == c->count)
 			strbuf_adds(out, ", as many as the kernel counted");
 		else
@@ -59,7 +59,8 @@ static void add_count(const struct rec_event *e, const struct ev_counts *c, bool
 	 * the period of a software event, its sums are not the count (contrib/doc/kernel-quirks.md).
 	 */
 	if (!evsel_is_clock(&e->sel) && (e->period || evsel_is_hardware(&e->sel)))
-		strbuf_addf(out, ", for %" PRIu64 " of %" PRIu64 " events", thinned ? c->periods : stands_for(c), c->count);
+		strbuf_addf(out, ", for %" PRIu64 " of %" PRIu64 " %s", thinned ? c->periods : stands_for(c), c->count,
+			    e->weighed ? "ns" : "events");
 	else if (evsel_is_clock(&e->sel) && !*evsel_modifier(&e->sel) && percent(stands_for(c), c->count) < COVERED_PERCENT)
 		strbuf_addf(out, ", for %.1f %% of the CPU time that the kernel counted", percent(stands_for(c), c->count));
 }

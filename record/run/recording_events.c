@@ -18,7 +18,7 @@ void recording_events_describe(const struct events *ev, size_t i, uint64_t time,
 		.period = e->now,
 		.name = sel->name,
 		.modifier = evsel_modifier(sel),
-		.unit = sel->unit ? sel->unit : "",
+		.unit = e->weighed ? "ns" : sel->unit ? sel->unit : "",
 		.filter = sel->filter ? sel->filter : "",
 		.fields = e->fields ? e->fields : "",
 	};

@@ -26,9 +26,10 @@ static void apply(void *ctx, uint32_t event, uint32_t level)
 	struct sampled_events *se = t->sink->events;
 	const struct rec_event *e = &t->ev->v[event];
 	const uint64_t period = e->period << level, was = e->now;
+	const bool in_kernel = t->in_kernel && !e->weighed;
 	int err = 0;
 
-	if (t->in_kernel) {
+	if (in_kernel) {
 		err = events_set_period(t->ev, event, period);
 		if (!err) {
 			sampled_events_period(se, event, period);
@@ -38,7 +39,7 @@ static void apply(void *ctx, uint32_t event, uint32_t level)
 			t->in_kernel = false;
 		}
 	}
-	if (!t->in_kernel)
+	if (!t->in_kernel || e->weighed)
 		sampled_events_shift(se, event, level);
 	note(t, event, period);
 }

@@ -279,7 +279,7 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 
 	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
 	lg->l.have_count = count_since(lg, ev, k);
-	lg->l.exact = lg->l.have_count && ev->n == 1 && evsel_counts_each(events_first(ev)) &&
+	lg->l.exact = lg->l.have_count && ev->n == 1 && evsel_counts_each(events_first(ev)) && !ev->v[0].weighed &&
 		      ev->v[0].now == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
 	/* CPUs that are not sampled can only have losses. */

@@ -63,7 +63,7 @@ struct sampled_events *sampled_events_new(const struct events *ev, size_t slots)
 		struct sampled_event *v = &se->v[i];
 
 		v->layout = (struct sample_layout){
-			.period = e->now, .has_stack = ev->opts->callgraph == CALLGRAPH_DWARF,
+			.period = e->weighed ? 0 : e->now, .has_stack = ev->opts->callgraph == CALLGRAPH_DWARF,
 			.has_cgroup = ev->feats & FEAT_SAMPLE_CGROUP, .has_reads = e->reads, .has_count = e->counted,
 			.has_raw = e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE,
 			.has_lost = ev->feats & FEAT_FORMAT_LOST,
@@ -139,11 +139,15 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 	if (in->payload_len)
 		mask_payload(se, e, in);
 	in->period <<= e->shift;
-	/* More than a period: samples in between were lost, and count as such. */
+	/*
+	 * More than a period: samples in between were lost, and count as such. With a period of 1 each
+	 * stands for itself, also if an interrupt had one of its own before the count was read.
+	 */
 	if (l.has_count) {
 		const uint64_t since = since_last(se, word(h, sizeof(*h)), raw->count);
 
-		in->period = MIN(in->period, since);
+		if (in->period > 1)
+			in->period = MIN(in->period, since);
 	}
 	return in->period ? SAMPLED_TAKEN : SAMPLED_THINNED;
 }

@@ -172,6 +172,12 @@ PY
 is "--fields: numbers without text" "$(python3 fields.py "$TOOLS" some | sort -u)" "pid -"
 like "--fields=all: text too" "$(python3 fields.py "$TOOLS" all | tail -1)" "^pid /.*/true$"
 
+# A tracepoint that counts nanoseconds: one sample each time, and not one for each of them.
+"$NSPROF" record -o stat --call-graph none -e sched:sched_stat_runtime -- "$TARGETS/spin" --cpu 0.3 2>err
+unlike "a tracepoint that counts time is not throttled" "$(<err)" throttled
+check "and its samples stand for that time" jq -e '.events[0] | .unit == "ns" and .samples < 100000 and .periods > 0.9 * .count and .count > 1e8' \
+	<("$NSPROF" info --json stat)
+
 # One plain event is written as before there could be several.
 version() { od -An -tu4 -j8 -N4 "$1" | tr -d ' '; }
 "$NSPROF" record -q -o plain -e page-faults -c 1 -- true
