@@ -11,7 +11,13 @@ function mix(name) {
 	return [(h & 255) / 255, (h >>> 8 & 255) / 255];
 }
 
+// What a thread did, as the last frame of its stacks; with their colors.
+const STATE_COLORS = new Map([['[running]', 'rgb(105,190,115)'], ['[runnable]', 'rgb(240,215,75)'], ['[blocked]', 'rgb(130,165,240)'],
+	['[throttled]', 'rgb(228,125,195)']]);
+
 function kindColor(name, kind) {
+	if (!kind && STATE_COLORS.has(name))
+		return STATE_COLORS.get(name);
 	const [a, b] = mix(name), c = function (r, g, bl) {
 		return 'rgb(' + Math.round(r) + ',' + Math.round(g) + ',' + Math.round(bl) + ')';
 	};

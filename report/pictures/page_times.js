@@ -1,4 +1,5 @@
-// Samples over time, a row for each container, and the brush that selects a part.
+// Samples over time, a row for each container, and the brush that selects a part. Stacks that end with
+// a state have its color.
 
 function Timeline(canvas, side) {
 	this.canvas = canvas;
@@ -19,10 +20,13 @@ function Timeline(canvas, side) {
 	if (all.length > 9)
 		this.rows.push({ name: all.length - 8 + ' others' });
 	all.forEach(function (r, i) { r.shown = this.rows[Math.min(i, this.rows.length - 1)]; }, this);
+	// By state, in this order from the bottom up; null: without a state.
+	this.states = [null].concat(Array.from(STATE_COLORS.keys()));
+	const state = data.frames.name.map(function (name) { return Math.max(0, this.states.indexOf(name)); }, this);
 	for (const row of this.rows)
-		row.sums = new Float64Array(cells);
+		row.sums = this.states.map(function () { return new Float64Array(cells); });
 	for (let i = 0; i < side.n; i++)
-		of[side.thread[i]].shown.sums[Math.floor(side.block[i] * cells / side.blocks)] += side.count[i];
+		of[side.thread[i]].shown.sums[state[data.tree.frame[side.node[i]]] || 0][Math.floor(side.block[i] * cells / side.blocks)] += side.count[i];
 }
 
 Timeline.LABEL = 150;
@@ -36,7 +40,7 @@ function shortened(name, room) {
 }
 
 Timeline.prototype.draw = function (theme, from, to) {
-	const dpr = window.devicePixelRatio || 1, n = this.side.blocks, cells = this.cells, ctx = this.canvas.getContext('2d');
+	const dpr = window.devicePixelRatio || 1, n = this.side.blocks, cells = this.cells, states = this.states, ctx = this.canvas.getContext('2d');
 	const height = this.rows.length * Timeline.ROW + 16;
 	this.canvas.style.height = height + 'px';
 	this.width = this.canvas.clientWidth;
@@ -47,27 +51,33 @@ Timeline.prototype.draw = function (theme, from, to) {
 	ctx.font = '12px system-ui, sans-serif';
 	ctx.textBaseline = 'middle';
 	const plot = this.width - Timeline.LABEL, columns = Math.max(1, Math.min(cells, Math.floor(plot)));
+	// Each state's bars end where those of the next begin.
 	const bars = this.rows.map(function (row) {
 		const sums = new Float64Array(columns), width = new Float64Array(columns);
-		for (let b = 0; b < cells; b++) {
-			sums[Math.floor(b * columns / cells)] += row.sums[b];
+		for (let b = 0; b < cells; b++)
 			width[Math.floor(b * columns / cells)]++;
-		}
-		return sums.map(function (v, i) { return v / width[i]; });
+		return row.sums.map(function (cell) {
+			for (let b = 0; b < cells; b++)
+				sums[Math.floor(b * columns / cells)] += cell[b];
+			return sums.map(function (v, i) { return v / width[i]; });
+		});
 	});
-	const most = bars.reduce(function (m, b) { return Math.max(m, b.reduce(function (x, y) { return Math.max(x, y); }, 0)); }, 0);
+	const most = bars.reduce(function (m, b) { return Math.max(m, b[b.length - 1].reduce(function (x, y) { return Math.max(x, y); }, 0)); }, 0);
 	this.rows.forEach(function (row, r) {
 		const y = r * Timeline.ROW;
 		ctx.fillStyle = theme.text;
 		ctx.fillText(shortened(row.name, 22), 0, y + Timeline.ROW / 2, Timeline.LABEL - 8);
 		ctx.fillStyle = theme.lane;
 		ctx.fillRect(Timeline.LABEL, y + 1, plot, Timeline.ROW - 2);
-		ctx.fillStyle = theme.bar;
-		for (let c = 0; c < columns; c++) {
-			const h = most ? bars[r][c] / most * (Timeline.ROW - 3) : 0;
-			if (h > 0)
-				ctx.fillRect(Timeline.LABEL + c * plot / columns, y + Timeline.ROW - 1 - Math.max(h, 1),
-					Math.max(plot / columns - (plot / columns > 4 ? 1 : 0), 0.5), Math.max(h, 1));
+		// The highest first: the lower ones cover it.
+		for (let s = states.length; s--;) {
+			ctx.fillStyle = s ? STATE_COLORS.get(states[s]) : theme.bar;
+			for (let c = 0; c < columns; c++) {
+				const h = most ? bars[r][s][c] / most * (Timeline.ROW - 3) : 0;
+				if (h > 0 && (!s || bars[r][s][c] > bars[r][s - 1][c]))
+					ctx.fillRect(Timeline.LABEL + c * plot / columns, y + Timeline.ROW - 1 - Math.max(h, 1),
+						Math.max(plot / columns - (plot / columns > 4 ? 1 : 0), 0.5), Math.max(h, 1));
+			}
 		}
 	});
 	const seconds = n * this.side.blockNs / 1e9;

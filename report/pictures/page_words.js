@@ -15,9 +15,14 @@ function cpu(ns) {
 	return n.toPrecision(n >= 1000 ? 4 : 3) + ' ' + name + ' of CPU';
 }
 
+// Events that count other time than that of CPUs.
+const TIME_EVENTS = new Map([['off-cpu', ' off the CPU'], ['wall', ' of wall time']]);
+
 // A count with its unit, plus CPU time if the event is a clock.
 function amount(k, n) {
-	const s = chosenEvent || data.meta.sides[k];
+	const s = chosenEvent || data.meta.sides[k], time = TIME_EVENTS.get(fact(k, 'event'));
+	if (unit === 'period' && time)
+		return cpu(n).replace(' of CPU', time);
 	if (unit === 'period')
 		return clock ? cpu(n) : number(n) + ' ' + (fact(k, 'event') || 'events');
 	const seconds = clock && s.samples ? n * s.period / s.samples / 1e9 : 0;
