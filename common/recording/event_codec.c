@@ -25,6 +25,8 @@ enum event_type {
 	EVENT_CONTAINER,
 	EVENT_BUDGET,
 	EVENT_EVENT,
+	EVENT_SCHEDSTAT,
+	EVENT_WAKEUP,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -512,6 +514,64 @@ static void dec_event(struct cursor *c, uint64_t *time, struct ev_event *ev)
 		c->bad = true;
 }
 
+/* ---- schedstat ---- */
+
+void event_enc_schedstat(struct event_enc *e, struct strbuf *out, const struct ev_schedstat *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->pid);
+	strbuf_add_varint(b, ev->tid);
+	strbuf_add_varint(b, ev->run_ns);
+	strbuf_add_varint(b, ev->wait_ns);
+	strbuf_add_varint(b, ev->slices);
+	end(e, out, EVENT_SCHEDSTAT);
+}
+
+static void dec_schedstat(struct cursor *c, uint64_t *time, struct ev_schedstat *ev)
+{
+	ev->time = get_time(c, time);
+	ev->pid = get_u32(c);
+	ev->tid = get_u32(c);
+	ev->run_ns = cursor_varint(c);
+	ev->wait_ns = cursor_varint(c);
+	ev->slices = cursor_varint(c);
+}
+
+/* ---- wakeup ---- */
+
+void event_enc_wakeup(struct event_enc *e, struct strbuf *out, const struct ev_wakeup *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_add_varint(b, ev->pid);
+	strbuf_add_varint(b, ev->tid);
+	strbuf_add_varint(b, ev->cpu);
+	end(e, out, EVENT_WAKEUP);
+}
+
+static void dec_wakeup(struct cursor *c, uint64_t *time, struct ev_wakeup *ev)
+{
+	ev->time = get_time(c, time);
+	ev->pid = get_u32(c);
+	ev->tid = get_u32(c);
+	ev->cpu = get_u32(c);
+}
+
+bool event_dec_time(const struct cursor *c, uint64_t last, uint64_t *time)
+{
+	struct cursor at = *c;
+	uint8_t type = cursor_u8(&at);
+
+	cursor_varint(&at);
+	if (type == EVENT_DSO || type == EVENT_CGROUP || type > EVENT_WAKEUP)
+		return false;
+	*time = last + (uint64_t)cursor_svarint(&at);
+	return cursor_ok(&at);
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if it is set and the bytes were complete.
  */
@@ -575,6 +635,12 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_EVENT:
 		DISPATCH(ev_event, dec_event, event);
+		break;
+	case EVENT_SCHEDSTAT:
+		DISPATCH(ev_schedstat, dec_schedstat, schedstat);
+		break;
+	case EVENT_WAKEUP:
+		DISPATCH(ev_wakeup, dec_wakeup, wakeup);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

@@ -5,6 +5,9 @@
 #ifndef NSPROF_EVENT_CODEC_H
 #define NSPROF_EVENT_CODEC_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/cursor.h"
 #include "base/strbuf.h"
 #include "event.h"
@@ -35,6 +38,8 @@ void event_enc_absence(struct event_enc *e, struct strbuf *out, const struct ev_
 void event_enc_container(struct event_enc *e, struct strbuf *out, const struct ev_container *ev);
 void event_enc_budget(struct event_enc *e, struct strbuf *out, const struct ev_budget *ev);
 void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_event *ev);
+void event_enc_schedstat(struct event_enc *e, struct strbuf *out, const struct ev_schedstat *ev);
+void event_enc_wakeup(struct event_enc *e, struct strbuf *out, const struct ev_wakeup *ev);
 
 /*
  * Decode the next event of @c and pass it to its callback. *@time is state, 0 at the start of a
@@ -42,5 +47,11 @@ void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_ev
  */
 int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops, void *ctx,
 		   int *ret);
+
+/*
+ * The time of the next event of @c, without taking it. @last: as *@time of event_dec_next(). False:
+ * it has none.
+ */
+bool event_dec_time(const struct cursor *c, uint64_t last, uint64_t *time);
 
 #endif

@@ -321,6 +321,18 @@ int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev)
 	return stream_done(w);
 }
 
+int rec_writer_schedstat(struct rec_writer *w, const struct ev_schedstat *ev)
+{
+	event_enc_schedstat(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
+int rec_writer_wakeup(struct rec_writer *w, const struct ev_wakeup *ev)
+{
+	event_enc_wakeup(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
 int rec_writer_event(struct rec_writer *w, const struct ev_event *ev)
 {
 	int err = w->several ? event_table_put(&w->table, ev) : -EINVAL;

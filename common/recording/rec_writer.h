@@ -64,6 +64,8 @@ int rec_writer_pressure(struct rec_writer *w, const struct ev_pressure *ev);
 int rec_writer_absence(struct rec_writer *w, const struct ev_absence *ev);
 int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
 int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev);
+int rec_writer_schedstat(struct rec_writer *w, const struct ev_schedstat *ev);
+int rec_writer_wakeup(struct rec_writer *w, const struct ev_wakeup *ev);
 /*
  * As above, for a new event or a new period of a known one. The writer remembers events and writes
  * them again at the beginning of each part and file, so one that repeats itself is ignored. Also,

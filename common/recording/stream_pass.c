@@ -167,9 +167,17 @@ static void pass_samples(struct pass *p, uint64_t run)
 
 static int pass_events(struct pass *p, uint64_t run)
 {
-	while (run-- && !p->ret)
+	uint64_t time;
+
+	/* Wakeups, above all, are wanted in the order of time among the switches. */
+	while (run-- && !p->ret) {
+		if (p->sw && event_dec_time(&p->parts->events, p->time, &time))
+			pass_switches(p, time, false);
+		if (p->ret)
+			break;
 		if (event_dec_next(&p->parts->events, &p->time, p->ops, p->ctx, &p->ret))
 			return -EBADMSG;
+	}
 	return 0;
 }
 

@@ -158,6 +158,19 @@ static int on_event(void *ctx, const struct ev_event *e)
 	return 0;
 }
 
+static int on_schedstat(void *ctx, const struct ev_schedstat *e)
+{
+	fprintf(ctx, "event schedstat time=%" U " pid=%u tid=%u run=%" U " wait=%" U " slices=%" U "\n", e->time, e->pid, e->tid,
+		e->run_ns, e->wait_ns, e->slices);
+	return 0;
+}
+
+static int on_wakeup(void *ctx, const struct ev_wakeup *e)
+{
+	fprintf(ctx, "event wakeup time=%" U " pid=%u tid=%u cpu=%u\n", e->time, e->pid, e->tid, e->cpu);
+	return 0;
+}
+
 static int on_switch(void *ctx, const struct ev_switch *e)
 {
 	fprintf(ctx, "event switch time=%" U " cpu=%u pid=%u tid=%u %s\n", e->time, e->cpu, e->pid, e->tid,
@@ -268,6 +281,8 @@ int main(int argc, char **argv)
 		.budget = on_budget,
 		.event = on_event,
 		.cpu_switch = on_switch,
+		.schedstat = on_schedstat,
+		.wakeup = on_wakeup,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

@@ -139,6 +139,8 @@ EVENTS = {
 	12: ('budget', 'time kind count cgroup:str byuser:u8 uid'),
 	13: ('event', 'time index role leader type config config1 config2 frequency period name:str modifier:str unit:str filter:str '
 		      'fields:text'),
+	14: ('schedstat', 'time pid tid run wait slices'),
+	15: ('wakeup', 'time pid tid cpu'),
 }
 
 
@@ -312,6 +314,8 @@ class Recording:
 		for is_sample in s.order:
 			if not is_sample:
 				event = next(events)
+				while event and switches and switches[-1].time < event.fields.get('time', 0):
+					yield 'switch', switches.pop()
 				if event:
 					yield 'event', event
 			elif self.samples:

@@ -158,6 +158,18 @@ static int on_event(void *ctx, const struct ev_event *e)
 	return rec_writer_event(writer(ctx), e);
 }
 
+static int on_schedstat(void *ctx, const struct ev_schedstat *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->run_ns, e->wait_ns, e->slices }, 6, (const char *[]){ NULL });
+	return rec_writer_schedstat(writer(ctx), e);
+}
+
+static int on_wakeup(void *ctx, const struct ev_wakeup *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->cpu }, 4, (const char *[]){ NULL });
+	return rec_writer_wakeup(writer(ctx), e);
+}
+
 static int on_switch(void *ctx, const struct ev_switch *e)
 {
 	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->cpu, e->out, e->preempted }, 6, (const char *[]){ NULL });
@@ -313,6 +325,10 @@ static int put_made(struct recode *rc, struct sample_in *in)
 	err = dice % 8 ? rec_writer_switch(writer(rc), &sw) : 0;
 	if (!err)
 		err = rec_writer_sample(writer(rc), in);
+	if (!err && !(dice % 4))
+		err = rec_writer_wakeup(writer(rc), &(struct ev_wakeup){ sw.time + 901, sw.pid, sw.tid + 1, sw.cpu });
+	if (!err && !(dice % 9))
+		err = rec_writer_schedstat(writer(rc), &(struct ev_schedstat){ sw.time + 902, sw.pid, sw.tid, dice, dice / 2, 3 });
 	sw.time += 1500;
 	sw.out = true;
 	sw.preempted = dice % 3;
@@ -388,7 +404,8 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 		.dso = on_dso, .proc = on_proc, .mmap = on_mmap, .comm = on_comm, .fork = on_fork,
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
 		.pressure = on_pressure, .absence = on_absence, .container = on_container,
-		.budget = on_budget, .event = on_event, .cpu_switch = on_switch,
+		.budget = on_budget, .event = on_event, .cpu_switch = on_switch, .schedstat = on_schedstat,
+		.wakeup = on_wakeup,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

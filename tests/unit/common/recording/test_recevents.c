@@ -118,6 +118,17 @@ static int say_budget(void *ctx, const struct ev_budget *e)
 	return say(ctx, "budget %lu %u %lu %s %d %u\n", (long)e->time, e->kind, (long)e->count, e->cgroup, e->by_user, e->uid);
 }
 
+static int say_schedstat(void *ctx, const struct ev_schedstat *e)
+{
+	return say(ctx, "schedstat %lu %u/%u %lu %lu %lu\n", (long)e->time, e->pid, e->tid, (long)e->run_ns, (long)e->wait_ns,
+		   (long)e->slices);
+}
+
+static int say_wakeup(void *ctx, const struct ev_wakeup *e)
+{
+	return say(ctx, "wakeup %lu %u/%u %u\n", (long)e->time, e->pid, e->tid, e->cpu);
+}
+
 static int say_event(void *ctx, const struct ev_event *e)
 {
 	return say(ctx, "event %lu %u %u <%u %u %lx %lx %lx %lu/%lu '%s' '%s' '%s' '%s' '%s'\n", (long)e->time, e->index, e->role,
@@ -140,7 +151,7 @@ static const struct event_ops say_all = {
 	.dso = say_dso, .proc = say_proc, .mmap = say_mmap, .comm = say_comm, .fork = say_fork,
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
 	.absence = say_absence, .container = say_container, .budget = say_budget,
-	.event = say_event, .sample = say_sample,
+	.event = say_event, .schedstat = say_schedstat, .wakeup = say_wakeup, .sample = say_sample,
 };
 
 /* Each event as text: as it is handed to the writer, and again as the reader returns it. */
@@ -208,6 +219,10 @@ static void test_order_of_events(void **state)
 	struct ev_budget over = {
 		.time = 69, .kind = BUDGET_MAPS, .count = UINT64_MAX, .cgroup = "/evil", .by_user = true, .uid = UINT32_MAX,
 	};
+	struct ev_schedstat times = {
+		.time = 70, .pid = UINT32_MAX, .tid = 7, .run_ns = UINT64_MAX, .wait_ns = 1ull << 50, .slices = 1ull << 33,
+	};
+	struct ev_wakeup woken = { .time = 71, .pid = 7, .tid = UINT32_MAX, .cpu = UINT32_MAX };
 	struct ev_container slice = {
 		.time = 66, .cgroup = "/a.slice", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
 		.pod_ns = "", .pod_uid = "", .gone = true,
@@ -248,6 +263,8 @@ static void test_order_of_events(void **state)
 		BOTH(container, ctr);
 		BOTH(container, slice);
 		BOTH(budget, over);
+		BOTH(schedstat, times);
+		BOTH(wakeup, woken);
 		if (i == 1) {	/* across a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);
