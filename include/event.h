@@ -358,6 +358,8 @@ struct ev_ledger {
 	uint64_t cgroups_gone;	/* cgroups of the target that were removed */
 	uint64_t withheld;	/* kept or cut, without their user stack: CHAIN_WITHHELD */
 	uint64_t unread;	/* files and processes, not samples: nothing answered in time */
+	uint64_t switches;	/* records of threads that go to a CPU or leave it: in the file, */
+	uint64_t lost_switches;	/* and lost, as there was no room for them */
 	bool have_format_lost;	/* lost_kernel is from PERF_FORMAT_LOST, with losses at the end */
 	bool have_count;	/* every event's count could be read */
 	bool exact;		/* count is of single events, and each of them made a sample */

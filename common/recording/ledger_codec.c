@@ -24,11 +24,12 @@ void ledger_enc(struct strbuf *out, const struct ev_ledger *l)
 		.periods = l->periods, .pool_waits = l->pool_waits, .pool_peak = l->pool_peak,
 		.cpus_away = l->cpus_away, .cgroups_gone = l->cgroups_gone,
 		.withheld = l->withheld, .unread = l->unread,
+		.switches = l->switches, .lost_switches = l->lost_switches,
 	};
 
 	memcpy(d.pressure_n, l->pressure_n, sizeof(d.pressure_n));
 	memcpy(d.pressure_ns, l->pressure_ns, sizeof(d.pressure_ns));
-	strbuf_add(out, &d, sizeof(d));
+	strbuf_add(out, &d, d.switches || d.lost_switches ? sizeof(d) : REC_LEDGER_PLAIN);
 }
 
 void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
@@ -57,6 +58,8 @@ void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
 		.cgroups_gone = l.cgroups_gone,
 		.withheld = l.withheld,
 		.unread = l.unread,
+		.switches = l.switches,
+		.lost_switches = l.lost_switches,
 		.have_format_lost = l.flags & REC_L_FORMAT_LOST,
 		.have_count = l.flags & REC_L_COUNT,
 		.exact = l.flags & REC_L_EXACT,

@@ -140,6 +140,20 @@ static void attr_side(struct perf_event_attr *attr, const struct events *ev)
 	attr->wakeup_watermark = SIDE_WAKE;
 }
 
+static void attr_switches(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr_common(attr, ev);
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_DUMMY;
+	attr->sample_period = 1;
+	attr->exclude_kernel = 1;
+	attr->exclude_hv = 1;
+	attr->context_switch = 1;
+	attr->disabled = 1;
+	attr->enable_on_exec = ev->on_exec && !ev->opts->start_off;
+	attr->wakeup_watermark = (uint32_t)(ev->switch_bytes / 4);
+}
+
 /* kernel.perf_event_max_sample_rate, Hz. */
 static uint64_t max_rate(void)
 {
@@ -160,6 +174,8 @@ int event_open(struct events *ev, size_t event, const struct event_place *at)
 
 	if (event == EVENT_SIDE)
 		attr_side(&attr, ev);
+	else if (event == EVENT_SWITCHES)
+		attr_switches(&attr, ev);
 	else
 		attr_sample(&attr, ev, event, at->group >= 0);
 	fd = sys_open(&attr, at);

@@ -9,6 +9,9 @@
 /* In place of an index: what reports mappings, programs and threads, and counts nothing. */
 #define EVENT_SIDE SIZE_MAX
 
+/* What reports when threads go to a CPU and leave it. */
+#define EVENT_SWITCHES (SIZE_MAX - 1)
+
 /* Where an event is opened: the arguments of perf_event_open(2). */
 struct event_place {
 	int pid;		/* -1: all threads; with PERF_FLAG_PID_CGROUP, descriptor of a cgroup */
@@ -18,7 +21,7 @@ struct event_place {
 };
 
 /*
- * Calls perf_event_open(2) for event @event of @ev, or EVENT_SIDE. Returns a descriptor, owned by
+ * Calls perf_event_open(2) for event @event of @ev, EVENT_SIDE or EVENT_SWITCHES. Returns a descriptor, owned by
  * the caller, or negative errno without a message. If the kernel's frequency limit has fallen
  * meanwhile, the event gets the lower frequency, and ev->clamped is set.
  */

@@ -51,6 +51,13 @@ static bool count_event(const struct events *ev, const struct event_fd *e, struc
 	return ok;
 }
 
+uint64_t events_lost(const struct events *ev, int fd)
+{
+	struct read_values v;
+
+	return read_event(ev, fd, &v) ? v.lost : 0;
+}
+
 static struct events_count *place_of(const struct events *ev, struct events_count *counts, const struct event_fd *e)
 {
 	return &counts[(size_t)e->event * ev->target->nall + e->cpu];
@@ -101,6 +108,10 @@ bool events_counts(const struct events *ev, struct events_count *counts)
 	for (size_t i = 0; i < ev->nsides; i++)
 		if (read_event(ev, ev->sides[i].fd, &v))
 			counts[ev->sides[i].cpu].side_lost += v.lost;
+	for (size_t i = 0; i < ev->nswitches; i++)
+		counts[ev->switches[i].cpu].switch_lost += events_lost(ev, ev->switches[i].fd);
+	if (ev->switches_lost)
+		counts->switch_lost += ev->switches_lost;
 	return all;
 }
 

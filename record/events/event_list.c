@@ -18,13 +18,27 @@ static void set_period(struct rec_event *e)
 	e->now = e->period;
 	/* Those with __perf_count() in include/trace/events/sched.h: nanoseconds. */
 	e->weighed = e->sel.tracepoint && e->period == 1 && !strncmp(e->sel.name, "sched:sched_stat_", 17);
-	e->unbounded = e->period && !e->member && !evsel_is_clock(&e->sel);
+	e->unbounded = (e->period || e->sel.waits) && !e->member && !evsel_is_clock(&e->sel);
+}
+
+/*
+ * How often threads are sampled as they leave the CPU, if that is up to us: see off_cpu.h. Inherited
+ * events keep their period, so there the kernel has to adapt it, by thread.
+ */
+static void set_waits_rate(const struct events *ev, struct evsel *sel)
+{
+	if (!sel->waits || sel->period)
+		return;
+	sel->every = events_can_set_period(ev);
+	sel->period = sel->every;
+	sel->freq = sel->every ? 0 : WAITS_THREAD_HZ;
 }
 
 static void set_counted(struct events *ev)
 {
 	for (size_t i = 0; i < ev->n; i++)
-		ev->v[i].counted = events_thins(ev, i) && !ev->v[i].reads && !ev->v[i].weighed && events_can_set_period(ev);
+		ev->v[i].counted = (events_thins(ev, i) || events_varies(ev, i)) && !ev->v[i].reads && !ev->v[i].weighed &&
+				   events_can_set_period(ev);
 }
 
 static char *field_lines(const char *format)
@@ -46,11 +60,12 @@ void event_list_init(struct events *ev, const struct evsel *sels, size_t n)
 		struct rec_event *e = &ev->v[i];
 
 		e->sel = sels[i];
+		set_waits_rate(ev, &e->sel);
 		e->wanted = sels[i].name;
 		e->member = sels[i].leader != i && sels[sels[i].leader].sample_read;
 		ev->v[sels[i].leader].reads |= e->member;
-		if (!sels[i].period && !e->member)
-			e->freq = events_clamp_freq(sels[i].freq, &told);
+		if (!e->sel.period && !e->member)
+			e->freq = events_clamp_freq(e->sel.freq, &told);
 		set_period(e);
 		if (e->sel.tracepoint && e->sel.format && ev->opts->payloads != PAYLOADS_NONE)
 			e->fields = field_lines(e->sel.format);

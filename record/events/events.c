@@ -11,7 +11,7 @@
 
 static uint64_t rate_of(const struct rec_event *e)
 {
-	if (e->member)
+	if (e->member || e->sel.waits)
 		return 0;
 	if (!e->period)
 		return e->freq;
@@ -52,9 +52,24 @@ bool events_thins(const struct events *ev, size_t event)
 {
 	const struct rec_event *e = &ev->v[event];
 
-	if (!e->unbounded || e->member || ev->opts->event_budget == EVENT_BUDGET_NONE)
+	if (!e->unbounded || e->member || e->sel.waits || ev->opts->event_budget == EVENT_BUDGET_NONE)
 		return false;
 	return ev->opts->event_budget || (e->sel.every && (ev->n > 1 || e->sel.tracepoint));
+}
+
+bool events_varies(const struct events *ev, size_t event)
+{
+	const struct rec_event *e = &ev->v[event];
+
+	return e->sel.waits && e->period && (e->sel.period > 1 || e->sel.every);
+}
+
+size_t events_waits(const struct events *ev)
+{
+	for (size_t i = 0; i < ev->n; i++)
+		if (ev->v[i].sel.waits)
+			return i;
+	return SIZE_MAX;
 }
 
 uint64_t events_budget(const struct events *ev)
@@ -64,7 +79,7 @@ uint64_t events_budget(const struct events *ev)
 
 bool events_have_ids(const struct events *ev)
 {
-	return ev->n > 1 || events_thins(ev, 0) || (ev->opts->payloads && ev->v[0].sel.tracepoint);
+	return ev->n > 1 || events_thins(ev, 0) || ev->v[0].sel.waits || (ev->opts->payloads && ev->v[0].sel.tracepoint);
 }
 
 bool events_listed(const struct events *ev)

@@ -68,6 +68,9 @@ struct rec_event {
 	int left_out;		/* why it is not recorded: negative errno; 0: it is */
 };
 
+/* Stacks per second that a thread gives on a CPU when it leaves it, where the kernel adapts that. */
+#define WAITS_THREAD_HZ 197u
+
 /* An event that --optional-events left out. */
 struct event_left_out {
 	char *name;		/* owned */
@@ -81,7 +84,10 @@ struct events_count {
 	uint64_t enabled, running;	/* ns, their PERF_FORMAT_TOTAL_TIME_* */
 	uint64_t lost;		/* their PERF_FORMAT_LOST; 0 without FEAT_FORMAT_LOST */
 	uint64_t side_lost;	/* the same for side-band events, in records */
+	uint64_t switch_lost;	/* and for switches */
 };
+
+#define EVENT_RINGS 3u	/* data rings of a CPU, by kind */
 
 struct events {
 	struct rec_event *v;		/* owned; @n of them, at least one once open */
@@ -116,12 +122,16 @@ struct events {
 	struct events_count *closed;
 	struct event_fd *sides;		/* owned; none if the kernel did not permit them */
 	size_t nsides, cap_sides;
+	struct event_fd *switches;	/* owned; only with events_waits() */
+	size_t nswitches, cap_switches;
+	uint64_t switches_lost;		/* records that closed ones of these had no room for */
 	/*
-	 * 2 * target->ncpus and target->nall; page is NULL if unused. The second half of @data is of
-	 * unbounded events beside others, so that these never push out what is bounded.
+	 * EVENT_RINGS * target->ncpus and target->nall; page is NULL if unused. The second ncpus of
+	 * @data are of unbounded events beside others, so that these never push out what is bounded,
+	 * and the third of switches, which no sample may push out.
 	 */
 	struct ring *data, *side;
-	uint64_t data_bytes, extra_bytes, side_bytes;	/* size of one ring; extra: second half of @data */
+	uint64_t data_bytes, extra_bytes, side_bytes, switch_bytes;	/* size of one ring of each kind */
 	uint64_t record_bytes;		/* maximum size of one sample */
 	int map_err;	/* the last failed mmap(2) of a ring: negative errno, otherwise 0 */
 	size_t alive;			/* the threads of samples[] below this index have ended */
@@ -145,6 +155,10 @@ bool events_split(const struct events *ev);
  * unbounded.
  */
 bool events_thins(const struct events *ev, size_t event);
+/* Is its period drawn again all the time, as off_cpu.h does for threads that leave the CPU? */
+bool events_varies(const struct events *ev, size_t event);
+/* The event of --off-cpu: its index, otherwise SIZE_MAX. It comes with switches. */
+size_t events_waits(const struct events *ev);
 /* The bytes of records per second and CPU beyond which events are thinned; UINT64_MAX: never. */
 uint64_t events_budget(const struct events *ev);
 /* Does the file say which events it has? One plain event is described by INFO alone. */

@@ -19,6 +19,7 @@
 #include "events/perm.h"
 #include "events/refusal.h"
 #include "events/ringplan.h"
+#include "events/switch_events.h"
 #include "host/clock.h"
 
 /* halving ends here: a smaller ring would not hold even one large sample */
@@ -60,7 +61,7 @@ static int open_first(struct events *ev, size_t event, const struct event_place 
 		if (fall_back(ev, e, fd))
 			continue;
 		if ((fd != -EACCES && fd != -EPERM) || tried || e->sel.exclude_kernel ||
-		    e->sel.exclude_user || e->sel.tracepoint || perm_capable())
+		    e->sel.exclude_user || e->sel.tracepoint || e->sel.waits || perm_capable())
 			return err ? err : fd;
 		/*
 		 * Recording the kernel may be what is forbidden. If not, the first error is the
@@ -90,7 +91,7 @@ static uint64_t fds_needed(const struct events *ev)
 	const uint64_t many = target_is_tasks(t) ? t->ntids : 1;
 	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->cgroups.n : many;
 
-	return samples * ev->n * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
+	return samples * (ev->n + (events_waits(ev) != SIZE_MAX)) * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
 }
 
 /*
@@ -219,7 +220,10 @@ static int open_on_cpu(struct events *ev, int pid, const struct cgroup *cg, uint
 	return err;
 }
 
-/* Opens the sampling events for cgroup @cg, or if it is NULL for thread @pid or everything (-1). */
+/*
+ * Opens the sampling events for cgroup @cg, or if it is NULL for thread @pid or everything (-1). What
+ * reports switches is opened first, and enabled first, so that each sample has its switch.
+ */
 static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 {
 	const struct target *t = ev->target;
@@ -227,7 +231,11 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 	size_t event = 0;
 
 	for (uint32_t c = 0; c < t->ncpus; c++) {
-		int err = open_on_cpu(ev, pid, cg, c, &at, &event);
+		int err = switch_events_open(ev, pid, cg, c, &at);
+
+		event = events_waits(ev);
+		if (!err)
+			err = open_on_cpu(ev, pid, cg, c, &at, &event);
 
 		/*
 		 * A thread may end while its process is being opened; the caller notices if none is
@@ -286,7 +294,8 @@ static int open_all(struct events *ev)
 		err = open_sides(ev, -1);
 		if (!err && t->kind == TARGET_ALL)
 			return open_samples(ev, -1, NULL);
-		if (!err && t->cgroups.n > CGROUP_EVENTS_MAX && ev->reach == CGROUP_REACH_ALL)
+		/* Switches have no cgroup id. */
+		if (!err && t->cgroups.n > CGROUP_EVENTS_MAX && ev->reach == CGROUP_REACH_ALL && events_waits(ev) == SIZE_MAX)
 			err = open_for_many_cgroups(ev);
 		if (err || ev->by_cgroup_id)
 			return err;
@@ -358,12 +367,13 @@ static int map_sides(struct events *ev)
 
 static void close_all(struct events *ev)
 {
-	for (size_t c = 0; c < 2 * ev->target->ncpus; c++)
+	for (size_t c = 0; c < EVENT_RINGS * (size_t)ev->target->ncpus; c++)
 		ring_unmap(&ev->data[c]);
 	for (size_t c = 0; c < ev->target->nall; c++)
 		ring_unmap(&ev->side[c]);
 	close_fds(ev->samples, &ev->nsamples);
 	close_fds(ev->sides, &ev->nsides);
+	close_fds(ev->switches, &ev->nswitches);
 	event_ids_fini(&ev->ids);
 }
 
@@ -403,6 +413,8 @@ static bool shrink(struct events *ev)
 	else if (ev->data_bytes > 2 * RING_FLOOR || (ev->data_bytes > RING_FLOOR &&
 						ev->side_bytes <= RING_FLOOR))
 		ev->data_bytes /= 2;
+	else if (ev->switch_bytes > RING_FLOOR && events_waits(ev) != SIZE_MAX)
+		ev->switch_bytes /= 2;
 	else if (ev->side_bytes > RING_FLOOR)
 		ev->side_bytes /= 2;
 	else
@@ -433,12 +445,13 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
-	ev->data = xcalloc(2 * (size_t)t->ncpus, sizeof(*ev->data));
+	ev->data = xcalloc(EVENT_RINGS * (size_t)t->ncpus, sizeof(*ev->data));
 	ev->side = xcalloc(t->nall, sizeof(*ev->side));
 	ev->closed = xcalloc(t->nall * n, sizeof(*ev->closed));
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : events_plan_data(ev);
 	ev->extra_bytes = o->ring_bytes ? o->ring_bytes : events_plan_extra(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : ringplan_side(t->nall, events_ram());
+	ev->switch_bytes = ringplan_switches(t->ncpus, events_ram());
 	perm_raise_nofile();
 	for (;;) {
 		err = open_whole(ev);
@@ -452,6 +465,8 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 		err = map_data(ev);
 		if (!err)
 			err = map_sides(ev);
+		if (!err)
+			err = switch_events_map(ev);
 		if (!err)
 			break;
 		ev->map_err = err;
@@ -473,6 +488,7 @@ void events_close(struct events *ev)
 	event_list_fini(ev);
 	free(ev->samples);
 	free(ev->sides);
+	free(ev->switches);
 	free(ev->closed);
 	free(ev->data);
 	free(ev->side);
@@ -493,9 +509,13 @@ static void close_from(struct events *ev, size_t first)
 static int add_samples(struct events *ev, const struct cgroup *cg, uint32_t c)
 {
 	const size_t first = ev->nsamples;
+	const size_t switches = ev->nswitches;
 	struct event_place at;
 	size_t event;
-	int err = open_on_cpu(ev, -1, cg, c, &at, &event);
+	int err = switch_events_add(ev, cg, c);
+
+	if (!err)
+		err = open_on_cpu(ev, -1, cg, c, &at, &event);
 
 	for (size_t i = first; i < ev->nsamples && !err; i++) {
 		struct ring *r = ring_of(ev, &ev->samples[i]);
@@ -506,8 +526,10 @@ static int add_samples(struct events *ev, const struct cgroup *cg, uint32_t c)
 		else if (r)
 			err = send_to(r, ev->samples[i].fd, 0);
 	}
-	if (err)
+	if (err) {
 		close_from(ev, first);
+		switch_events_close_from(ev, switches);
+	}
 	return err;
 }
 
@@ -526,8 +548,9 @@ static int add_side(struct events *ev, uint32_t c)
 	return err;
 }
 
-static void enable_from(struct events *ev, size_t first)
+static void enable_from(struct events *ev, size_t first, size_t switches)
 {
+	switch_events_enable_from(ev, switches);
 	/* Members of a group that is on go on with their leader. */
 	for (size_t i = first; i < ev->nsamples; i++)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_ENABLE, 0);
@@ -537,7 +560,7 @@ static void enable_from(struct events *ev, size_t first)
 int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 {
 	const struct target *t = ev->target;
-	size_t first = ev->nsamples;
+	size_t first = ev->nsamples, switches = ev->nswitches;
 	int err = 0;
 
 	ev->clamped = 0;
@@ -555,13 +578,13 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 				err = 0;
 		}
 	if (enable)
-		enable_from(ev, first);
+		enable_from(ev, first, switches);
 	return err;
 }
 
 int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 {
-	size_t first = ev->nsamples;
+	size_t first = ev->nsamples, switches = ev->nswitches;
 	int err = 0;
 
 	ev->clamped = 0;
@@ -573,22 +596,26 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 		if (err == -ENODEV)
 			err = 0;
 	}
-	if (err)
+	if (err) {
 		close_from(ev, first);
+		switch_events_close_from(ev, switches);
+	}
 	if (enable)
-		enable_from(ev, first);
+		enable_from(ev, first, switches);
 	return err;
 }
 
 void events_enable(struct events *ev)
 {
-	enable_from(ev, 0);
+	enable_from(ev, 0, 0);
 }
 
 void events_pause(struct events *ev)
 {
 	for (size_t i = 0; i < ev->nsamples; i++)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < ev->nswitches; i++)
+		ioctl(ev->switches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* Disables side-band, too: otherwise the last drain would never end on a busy host. */

@@ -66,6 +66,9 @@ bool events_all_gone(struct events *ev);
  */
 bool events_counts(const struct events *ev, struct events_count *counts);
 
+/* Records that @fd, which is no group's leader, had no room for. 0 without FEAT_FORMAT_LOST. */
+uint64_t events_lost(const struct events *ev, int fd);
+
 /*
  * Can the period of events that are open be changed? Inherited events keep that of their parent at
  * the time when their thread began (_perf_event_period() in kernel/events/core.c changes only the

@@ -36,6 +36,11 @@ struct record_opts {
 	uint64_t period;		/* the last -c, for messages; 0: the last was -F, or neither */
 	enum payloads payloads;
 	uint64_t event_budget;		/* 0 = the default, for events that nobody gave a rate */
+	/* Time off the CPU: one stack per about so many switches; 0 = adapted to how many there are. */
+	bool off_cpu;
+	uint64_t off_cpu_every;
+	bool wall;			/* the same beside a clock */
+	uint64_t off_cpu_thresh_ns;	/* outputs show no stacks of shorter waits */
 	bool optional_events;		/* record without events that cannot be opened */
 	enum callgraph callgraph;
 	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */

@@ -22,7 +22,7 @@ struct ring {
 	uint64_t shown;			/* ring_ahead() has shown the records below it */
 	uint64_t broken; /* how often a header was invalid and the rest was dropped */
 	bool sideband;
-	bool extra;			/* of events that nothing bounds, beside others */
+	bool extra;			/* of events that nothing bounds, beside others, or of switches */
 };
 
 /*

@@ -23,6 +23,15 @@ uint64_t ringplan_side(uint64_t ncpus, uint64_t ram)
 	return bytes;
 }
 
+uint64_t ringplan_switches(uint64_t ncpus, uint64_t ram)
+{
+	uint64_t bytes = SWITCH_MAX;
+
+	while (bytes > SWITCH_MIN && bytes * ncpus > MIN(SIDE_BUDGET, ram / SIDE_RAM_SHARE))
+		bytes /= 2;
+	return bytes;
+}
+
 uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record)
 {
 	const uint64_t a_second = rate * record;

@@ -20,6 +20,8 @@
 #define SIDE_RAM_SHARE 128
 #define SIDE_MIN (512ull << 10)		/* bytes per CPU */
 #define SIDE_MAX (4ull << 20)
+#define SWITCH_MIN (128ull << 10)	/* bytes per CPU */
+#define SWITCH_MAX (1ull << 20)	/* 20,000 records: a quarter of a second of 40,000 switches per second */
 #define RING_MIN (512ull << 10)		/* bytes per CPU, however low the rate */
 
 /*
@@ -35,6 +37,9 @@ uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t
  * of @ncpus together may have, up to SIDE_MAX.
  */
 uint64_t ringplan_side(uint64_t ncpus, uint64_t ram);
+
+/* Bytes of one CPU's ring of switches, a power of two: SWITCH_MAX, unless @ncpus are too many for that. */
+uint64_t ringplan_switches(uint64_t ncpus, uint64_t ram);
 
 /* Capacity of a ring of @bytes in ms; UINT64_MAX if nothing is ever written to it. */
 uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record);

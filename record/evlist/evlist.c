@@ -223,6 +223,8 @@ void evlist_narrow(struct evlist *el, bool user, bool kernel)
 	if (!user && !kernel)
 		return;
 	for (size_t i = 0; i < el->n; i++) {
+		if (el->v[i].waits)
+			continue;
 		el->v[i].exclude_kernel = user;
 		el->v[i].exclude_user = kernel;
 		el->v[i].name = el->v[i].base;

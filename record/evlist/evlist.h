@@ -53,7 +53,12 @@ struct evlist_places {
  */
 int evlist_parse(struct evlist *el, const struct event_spec *specs, size_t nspecs, uint64_t freq,
 		 const struct evlist_places *places);
-/* --all-user and --all-kernel replace what the modifiers of each event say. */
+/* Adds an event that no -e names. 0, or -EINVAL after a message: there are too many. */
+int evlist_append(struct evlist *el, const struct evsel *ev);
+/*
+ * --all-user and --all-kernel replace what the modifiers of each event say. Threads leave the CPU in
+ * the kernel, so that is where --off-cpu samples in any case.
+ */
 void evlist_narrow(struct evlist *el, bool user, bool kernel);
 void evlist_fini(struct evlist *el);
 

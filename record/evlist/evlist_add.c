@@ -56,6 +56,19 @@ static bool same(const struct evlist *el, size_t i, const struct evsel *b)
 	       same_text(a->name, b->name) && same_text(a->filter, b->filter);
 }
 
+int evlist_append(struct evlist *el, const struct evsel *ev)
+{
+	if (el->n == SAMPLED_EVENTS_MAX) {
+		pr_err("the -e options name too many events: a recording has at most %u", SAMPLED_EVENTS_MAX);
+		return -EINVAL;
+	}
+	XGROW(el->v, el->n, el->cap);
+	el->v[el->n] = *ev;
+	el->v[el->n].leader = (uint32_t)el->n;
+	el->n++;
+	return 0;
+}
+
 int evlist_add(struct event_parser *p, const struct evsel *ev)
 {
 	struct evlist *el = p->el;
@@ -71,11 +84,5 @@ int evlist_add(struct event_parser *p, const struct evsel *ev)
 		pr_info("event '%s' is given twice; it is recorded once", new.name);
 		return 0;
 	}
-	if (el->n == SAMPLED_EVENTS_MAX) {
-		pr_err("the -e options name too many events: a recording has at most %u", SAMPLED_EVENTS_MAX);
-		return -EINVAL;
-	}
-	XGROW(el->v, el->n, el->cap);
-	el->v[el->n++] = new;
-	return 0;
+	return evlist_append(el, &new);
 }

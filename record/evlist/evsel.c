@@ -16,6 +16,15 @@ void evsel_init(struct evsel *ev, const char *name, uint32_t type, uint64_t conf
 	ev->unit = evsel_is_clock(ev) ? "ns" : "";
 }
 
+void evsel_init_waits(struct evsel *ev, uint64_t period)
+{
+	evsel_init(ev, "off-cpu", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	ev->base = ev->name;
+	ev->unit = "ns";
+	ev->waits = true;
+	ev->period = period;
+}
+
 bool evsel_fall_back(struct evsel *ev, int err)
 {
 	if (err != -ENOENT && err != -ENXIO && err != -ENODEV && err != -EOPNOTSUPP)

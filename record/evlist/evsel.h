@@ -33,6 +33,11 @@ struct evsel {
 	 * them, the recorder may take a longer period.
 	 */
 	bool every;
+	/*
+	 * Sampled as a thread leaves the CPU (--off-cpu). @period is the mean, and the real one varies
+	 * around it; 0, and no @freq: the recorder chooses it.
+	 */
+	bool waits;
 	/* Group: the index in the list of its leader; its own without a group. Leaders come first. */
 	uint32_t leader;
 	bool sample_read;	/* {...}:S: only the leader is sampled, and the others are read then */
@@ -54,6 +59,9 @@ struct evsel {
 
 /* A software event or a hardware event of perf_event_open(2), named by the table of event_name.h. */
 void evsel_init(struct evsel *ev, const char *name, uint32_t type, uint64_t config);
+
+/* The event of --off-cpu: one sample per about @period switches; 0: adapted to how many there are. */
+void evsel_init_waits(struct evsel *ev, uint64_t period);
 
 /*
  * Falls back from cycles to cpu-clock if there is no PMU, as perf does (tools/perf/util/evsel.c,

@@ -99,12 +99,49 @@ int event_options_fields(void *dst, const char *arg)
 	return 0;
 }
 
+int event_options_off_cpu(void *dst, const char *arg)
+{
+	struct record_cmdline *c = dst;
+
+	c->o.off_cpu = true;
+	if (!arg || !record_number(arg, 1, OFF_CPU_EVERY_MAX, &c->o.off_cpu_every))
+		return 0;
+	pr_err("invalid value '%s' for --off-cpu; it takes a number of switches, 1 to %u: one stack per about so many", arg, OFF_CPU_EVERY_MAX);
+	return -EINVAL;
+}
+
+/* A clock beside --off-cpu, if no -e names one. */
+static void add_clock(struct record_cmdline *c)
+{
+	for (size_t i = 0; i < c->o.nspecs; i++)
+		if (strstr(c->o.specs[i].text, "cpu-clock") || strstr(c->o.specs[i].text, "task-clock"))
+			return;
+	add_spec(c, "cpu-clock");
+}
+
+static int finish_off_cpu(struct record_cmdline *c)
+{
+	struct record_opts *o = &c->o;
+
+	if (o->off_cpu_thresh_ns && !o->off_cpu && !o->wall) {
+		pr_err("--off-cpu-thresh needs --off-cpu or --wall");
+		return -EINVAL;
+	}
+	if (o->wall)
+		add_clock(c);
+	o->off_cpu |= o->wall;
+	return 0;
+}
+
 int event_options_finish(struct record_cmdline *c)
 {
 	struct record_opts *o = &c->o;
 	struct event_rate first = c->rate;
+	int err = finish_off_cpu(c);
 
-	if (!o->nspecs)
+	if (err)
+		return err;
+	if (!o->nspecs && !o->off_cpu)
 		add_spec(c, "cycles");
 	for (size_t i = o->nspecs; i-- > 0;) {
 		struct event_spec *s = &o->specs[i];

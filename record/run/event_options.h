@@ -1,4 +1,4 @@
-/* The options of nsprof record that choose events: -e, -F, -c, --filter, --fields. */
+/* The options of nsprof record that choose events: -e, -F, -c, --filter, --fields, --off-cpu. */
 #ifndef NSPROF_EVENT_OPTIONS_H
 #define NSPROF_EVENT_OPTIONS_H
 
@@ -11,6 +11,11 @@ int event_options_period(void *dst, const char *arg);
 int event_options_filter(void *dst, const char *arg);
 /* @arg NULL: as --fields=numbers. */
 int event_options_fields(void *dst, const char *arg);
+/* @arg NULL: as many stacks as cost little. */
+int event_options_off_cpu(void *dst, const char *arg);
+
+/* Beyond that, a thread gives hardly a stack. */
+#define OFF_CPU_EVERY_MAX 1000000u
 
 /*
  * After the last option: gives each -e its rate, or adds the default event. perf has one -F or -c

@@ -47,7 +47,8 @@ static void add_count(const struct rec_event *e, const struct ev_counts *c, bool
 {
 	if (!c->enabled || (!c->count && !c->samples))
 		return;
-	if (evsel_counts_each(&e->sel) && e->period == 1 && !e->weighed && !thinned && !e->member) {
+	if (evsel_counts_each(&e->sel) && e->period == 1 && !e->weighed && !thinned && !e->member &&
+	    !(e->sel.waits && e->sel.every)) {
 		if (c->samples + c->lost == c->count)
 			strbuf_adds(out, ", as many as the kernel counted");
 		else

@@ -300,6 +300,7 @@ enum loop_end loop_run(struct loop *l)
 
 	watch_init(&away, l->ev, l->sink);
 	thinning_init(&l->thinning, l->ev, l->sink);
+	off_cpu_init(&l->off_cpu, l->ev, l->sink);
 	standstill_init(&l->still, events_ring_ms(l->ev));
 	standstill_drained(&l->still, clock_mono_ns(), ledger_missed(l->sink->ledger));
 	start(l, w);
@@ -326,6 +327,7 @@ enum loop_end loop_run(struct loop *l)
 		opener_be(l->drain->side_flood ? &opener_flooded : &opener_hurried);
 		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));
 		thinning_step(&l->thinning, last);
+		off_cpu_step(&l->off_cpu, last);
 		l->sink->ledger->woken++;
 		ends = tags & TAG_SIGNAL && take_signals(l, w->signal);
 		standstill_drained(&l->still, last, ledger_missed(l->sink->ledger));
@@ -378,5 +380,6 @@ enum loop_end loop_run(struct loop *l)
 			take_toggle(l, w);
 	}
 	watch_fini(&away);
+	off_cpu_fini(&l->off_cpu);
 	return end;
 }

@@ -11,6 +11,7 @@
 #include "run/spool.h"
 #include "run/standstill.h"
 #include "run/stopper.h"
+#include "run/off_cpu.h"
 #include "run/thinning.h"
 #include "sink/drain.h"
 #include "sink/sink.h"
@@ -40,6 +41,7 @@ struct loop {
 	struct stopper *stopper;	/* the signals that it takes end the loop, too */
 	struct standstill still;
 	struct thinning thinning;
+	struct off_cpu off_cpu;
 	struct control *control;	/* fd -1: there is none */
 	bool start_off;			/* sampling is off at the start */
 	const uint64_t *toggles_ms;	/* ms after the start: on, off, on ...; rising */

@@ -147,6 +147,19 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		  .more =
 			"Without this option, a recording has no fields. all also keeps text, such as paths "
 			"and data that is sent; it may be secret. Names of threads are kept in any case." },
+		{ "off-cpu", 0, "[N]", "record when threads leave the CPU, and one stack per N times", OPT_CALL, c,
+		  event_options_off_cpu,
+		  .more =
+			"How long each thread was off the CPU is exact. Stacks say where it waited, and are "
+			"taken of one switch in about N; they are weighed so that they add up to the exact "
+			"time. Without N, nsprof takes every stack as long as that costs less than 1 % of a "
+			"CPU, and fewer of more switches. 1 takes every stack. Without -e, this is the only "
+			"event. See TIME OFF THE CPU." },
+		{ "wall", 0, NULL, "record where all of the time goes: cpu-clock and --off-cpu", OPT_FLAG, &o->wall,
+		  .more = "With -e, cpu-clock is added unless a clock is among the events." },
+		{ "off-cpu-thresh", 0, "TIME", "of shorter waits keep the time only, e.g. 1ms (default: 0)", OPT_CALL, o,
+		  record_take_off_cpu_thresh,
+		  .more = "TIME is in ms, or ends in ns, us, ms or s. The recording says so to what reads it." },
 		{ "optional-events", 0, NULL, "record without the events that cannot be opened", OPT_FLAG,
 		  &o->optional_events,
 		  .more =

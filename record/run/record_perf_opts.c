@@ -67,9 +67,7 @@ const struct opt perf_opts[] = {
 	REFUSED("latency", 0, NULL, "how many threads run at a time is not recorded; nsprof report --format html shows each thread over time"),
 	REFUSED("setup-filter", 0, "ACTION", "samples are not filtered by BPF; nsprof report --filter KEY=VALUE chooses among them"),
 	REFUSED("no-samples", 'n', NULL, "a recording is made of samples; perf stat counts without"),
-	REFUSED("off-cpu", 0, NULL, "time spent waiting is not recorded; -e context-switches shows where it begins"),
-	REFUSED("off-cpu-thresh", 0, "MS", "time spent waiting is not recorded"),
-	REFUSED("switch-events", 0, NULL, "switches are not recorded one by one; -e context-switches samples them"),
+	REFUSED("switch-events", 0, NULL, "--off-cpu records when threads leave the CPU and come back"),
 	REFUSED("switch-output-event", 0, "EVENT", "--switch-output takes a signal, a size or a time"),
 };
 const size_t perf_nopts = ARRAY_SIZE(perf_opts);

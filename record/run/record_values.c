@@ -172,6 +172,27 @@ static int parse_time(const char *text, uint64_t *ns)
 	return 0;
 }
 
+/* "500us", "1ms", "0.5s"; as with perf, a number alone is milliseconds. */
+int record_take_off_cpu_thresh(void *dst, const char *arg)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = { { "", 1e6 }, { "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "s", 1e9 } };
+	struct record_opts *o = dst;
+	char *end;
+	const double v = strtod(arg, &end);
+
+	for (size_t i = 0; i < ARRAY_SIZE(units) && *arg >= '0' && *arg <= '9'; i++) {
+		if (strcmp(end, units[i].name) || arg + strspn(arg, DECIMAL) != end || v * units[i].ns > DURATION_MAX * 1e9)
+			continue;
+		o->off_cpu_thresh_ns = (uint64_t)(v * units[i].ns + 0.5);
+		return 0;
+	}
+	pr_err("invalid time '%s' for --off-cpu-thresh; it takes a time, e.g. 1ms (ns, us, ms, s)", arg);
+	return -EINVAL;
+}
+
 int record_take_switch_output(void *dst, const char *arg)
 {
 	struct record_opts *o = dst;

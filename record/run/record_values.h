@@ -16,6 +16,7 @@ int record_take_g(void *dst, const char *arg);
 int record_take_no_callgraph(void *dst, const char *arg);
 int record_take_stacks(void *dst, const char *arg);
 int record_take_event_budget(void *dst, const char *arg);
+int record_take_off_cpu_thresh(void *dst, const char *arg);
 int record_take_mmap(void *dst, const char *arg);
 int record_take_switch_output(void *dst, const char *arg);
 int record_take_overwrite(void *dst, const char *arg);

@@ -8,7 +8,7 @@ void recording_events_describe(const struct events *ev, size_t i, uint64_t time,
 	*out = (struct ev_event){
 		.time = time,
 		.index = (uint32_t)i,
-		.role = e->member ? ROLE_MEMBER : ROLE_SAMPLES,
+		.role = e->member ? ROLE_MEMBER : sel->waits ? ROLE_WAITS : ROLE_SAMPLES,
 		.leader = sel->leader,
 		.type = sel->type,
 		.config = sel->config,

@@ -71,6 +71,10 @@ static void several(struct rec_writer *w, const struct record_opts *o, const str
 		number(w, "event_budget", events_budget(ev));
 	for (size_t i = 0; i < ev->nleft; i++)
 		strbuf_addf(&text, "%s%s", i ? "\n" : "", ev->left[i].why);
+	if (events_waits(ev) != SIZE_MAX) {
+		number(w, "switch_ring_bytes", ev->switch_bytes);
+		number(w, "off_cpu_thresh_ns", o->off_cpu_thresh_ns);
+	}
 	if (ev->nleft)
 		rec_writer_info(w, "left_out", text.s);
 	strbuf_fini(&text);

@@ -121,6 +121,14 @@ static int check(struct session *s)
 		err = pidns_check_proc();
 	if (err)
 		return err;
+	if (o->off_cpu) {
+		struct evsel waits;
+
+		evsel_init_waits(&waits, o->off_cpu_every);
+		err = evlist_append(&s->events, &waits);
+		if (err)
+			return err;
+	}
 	evlist_narrow(&s->events, o->all_user, o->all_kernel);
 	err = events_check_freq(o, s->events.v, s->events.n);
 	if (!err)
@@ -188,7 +196,7 @@ static int prepare(struct session *s)
 	err = events_open(&s->ev, o, &s->target, s->events.v, s->events.n, workload);
 	if (err)
 		return err;
-	drain_init(&s->drain, s->ev.data, 2 * s->target.ncpus, s->ev.side, s->target.nall);
+	drain_init(&s->drain, s->ev.data, EVENT_RINGS * (size_t)s->target.ncpus, s->ev.side, s->target.nall);
 	s->loop = (struct loop){
 		.ev = &s->ev,
 		.drain = &s->drain,

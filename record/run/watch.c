@@ -10,6 +10,7 @@
 #include "base/numlist.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "events/switch_events.h"
 #include "host/clock.h"
 #include "procs/proctab.h"
 #include "run/recording_info.h"
@@ -216,6 +217,7 @@ static void check_cgroup(struct watch *h, struct cgroup *cg, bool on, double sin
 		pr_warn("cgroup '%s' was removed, seen after %.1f s: what ran in it until then is recorded",
 			cg->name, since);
 		events_drop_cgroup(h->ev, cg->id);
+		switch_events_drop(h->ev, cg->id);
 	}
 	if (cg->gone && !cgroup_reopen(cg, &h->ev->target->fs))
 		cgroup_came_back(h, cg, on, since);

@@ -68,7 +68,10 @@ struct sampled_events *sampled_events_new(const struct events *ev, size_t slots)
 			.has_raw = e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE,
 			.has_lost = ev->feats & FEAT_FORMAT_LOST,
 		};
-		v->before = e->now;
+		/* Its count alone says what a sample stands for. */
+		if (e->counted && e->sel.waits)
+			v->layout.period = UINT32_MAX;
+		v->before = v->layout.period;
 		v->size = ev->record_bytes;
 		v->spare = e->unbounded && events_split(ev);
 		se->budget.ev[i].thins = events_thins(ev, i);
@@ -166,6 +169,13 @@ bool sampled_events_member(struct sampled_events *se, const struct raw_sample *l
 	*event = id.event;
 	*n = since_last(se, key, r[0]);
 	return *n;
+}
+
+bool sampled_events_knows(const struct sampled_events *se, uint64_t id)
+{
+	struct event_id found;
+
+	return event_ids_find(&se->open->ids, id, &found);
 }
 
 uint32_t sampled_events_of(const struct sampled_events *se, uint64_t id)

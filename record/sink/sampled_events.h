@@ -65,6 +65,8 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
  */
 bool sampled_events_member(struct sampled_events *se, const struct raw_sample *lead, uint32_t i, uint32_t *event, uint64_t *n);
 
+/* Is @id that of an event that takes samples? */
+bool sampled_events_knows(const struct sampled_events *se, uint64_t id);
 /* The event of @id; 0 if it is not known. */
 uint32_t sampled_events_of(const struct sampled_events *se, uint64_t id);
 /* @n samples found no room on @cpu until @time (ns). The record about it was written by @event. */

@@ -10,6 +10,7 @@
 #include "events/perf_layout.h"
 #include "host/opener.h"
 #include "sink/sink_side.h"
+#include "sink/sink_switches.h"
 
 /* End of user addresses with four-level paging. Stacks end there with five levels, too. */
 #define USER_END 0x7ffffffff000ull
@@ -53,6 +54,8 @@ void sink_free(struct sink *s)
 	free(s->words);
 	free(s->slot);
 	free(s->jobs);
+	free(s->switches);
+	free(s->cpus);
 	seen_addrs_free(s->seen);
 	free(s);
 }
@@ -293,6 +296,7 @@ void sink_flush(struct sink *s)
 			count_kept(s, &sl->raw.in);
 	}
 	s->n = 0;
+	sink_switches_write(s);
 }
 
 void sink_finish(struct sink *s)
@@ -440,6 +444,10 @@ void sink_record(struct sink *s, const struct perf_event_header *h, uint64_t tim
 		return;
 	if (h->type == PERF_RECORD_SAMPLE) {
 		take_sample(s, h, ring);
+		return;
+	}
+	if (h->type == PERF_RECORD_SWITCH || h->type == PERF_RECORD_SWITCH_CPU_WIDE) {
+		sink_switches_take(s, h, time);
 		return;
 	}
 	/* Samples before it must not see what it changes. */

@@ -40,6 +40,10 @@ struct sink_slot {		/* a sample on its way */
 	const struct ring *ring;	/* borrowed; where the sample is; NULL: elsewhere */
 };
 
+struct sink_cpu {		/* by CPU number */
+	uint64_t outs;		/* threads that left it */
+};
+
 struct sink {
 	const struct record_opts *opts;		/* borrowed, as all pointers here unless noted */
 	struct proctab *pt;
@@ -65,6 +69,14 @@ struct sink {
 	struct last_copies *recents;	/* owned; NULL: several threads mask stacks, in any order */
 	uint64_t serial;		/* of the sample written last */
 	uint64_t chain[REC_CHAIN_LEN];	/* of one sample, masked */
+	/*
+	 * Switches that wait for the samples before them to be written: a reader needs these first.
+	 * Owned, as @cpus.
+	 */
+	struct ev_switch *switches;
+	size_t nswitches, switches_cap;
+	struct sink_cpu *cpus;
+	size_t ncpus, cpus_cap;
 	struct mask_job **jobs;		/* owned; room for nslots */
 	size_t n, nslots;
 };

@@ -170,6 +170,11 @@ static void side_lost(struct sink *s, const struct perf_event_header *h, struct 
 {
 	const uint64_t id = cursor_u64(c), n = cursor_u64(c);
 
+	if (!sideband && s->events && !sampled_events_knows(s->events, id)) {
+		/* No sample: an event that reports switches. */
+		s->ledger->switches_told += n;
+		return;
+	}
 	if (!sideband) {
 		ledger_lost(s->ledger, record_cpu(h), event_of(s, id), time, n);
 		if (s->events)

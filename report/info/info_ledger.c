@@ -33,6 +33,8 @@ static const struct row taken_rows[] = {
 	ROW(unordered, "records that came too late to be put in order"),
 	ROW(withheld, "samples without their user stack: the process's mappings were not known"),
 	ROW(unread, "files and processes not read in time: their file system or memory did not answer"),
+	ROW(switches, "times that a thread went to a CPU or left it"),
+	ROW(lost_switches, "of these lost: a ring was full, and their time is unknown"),
 	ROW(maps_unknown, "samples with all words of their stack, as the process's mappings were not known"),
 	ROW(copy_full, "samples whose stack copy has the full requested size"),
 	ROWS_END,

@@ -261,7 +261,10 @@ static void dump_ledger(const struct ev_ledger *l)
 		printf(" %" U, l->pressure_n[i]);
 	for (int i = 0; i < PRESSURE_LEVELS; i++)
 		printf(" %" U, l->pressure_ns[i]);
-	printf(" %" U " %" U " %" U " %" U "\n", l->cpus_away, l->cgroups_gone, l->withheld, l->unread);
+	printf(" %" U " %" U " %" U " %" U, l->cpus_away, l->cgroups_gone, l->withheld, l->unread);
+	if (l->switches || l->lost_switches)
+		printf(" %" U " %" U, l->switches, l->lost_switches);
+	putchar('\n');
 }
 
 int main(int argc, char **argv)

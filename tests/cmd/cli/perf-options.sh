@@ -179,9 +179,10 @@ done <<'LIST'
 --kcore|code of the kernel
 -u root|perf's -u is not an option here: name the processes
 -n|perf's -n is not an option here: .* samples
---off-cpu|time spent waiting
---off-cpu-thresh 1|time spent waiting
---switch-events|-e context-switches
+--off-cpu-thresh 1|needs --off-cpu or --wall
+--off-cpu=0|takes a number of switches
+--off-cpu --off-cpu-thresh 1x|takes a time
+--switch-events|--off-cpu
 --switch-output-event x|takes a signal, a size or a time
 --filter x|no event is given before it
 -e cpu-clock --filter x|names no tracepoint

@@ -1,0 +1,82 @@
+/*
+ * Layouts: the comments at PERF_RECORD_SWITCH and PERF_RECORD_SWITCH_CPU_WIDE in
+ * include/uapi/linux/perf_event.h. The thread that the record is about is that of its id fields in
+ * both: perf_event_switch() in kernel/events/core.c runs in the thread that leaves, before the switch,
+ * and in the one that comes, after it. The other one is in a record of its own, if it is in the target.
+ */
+#include "sink/sink_switches.h"
+
+#include <string.h>
+
+#include "base/xalloc.h"
+#include "events/perf_layout.h"
+#include "host/opener.h"
+
+/* The id fields at the end of the record, from their beginning. */
+static void id_fields(const struct perf_event_header *h, struct ev_switch *sw)
+{
+	const uint8_t *id = (const uint8_t *)h + h->size - LAYOUT_ID_SIZE;
+
+	memcpy(&sw->pid, id, sizeof(sw->pid));
+	memcpy(&sw->tid, id + sizeof(sw->pid), sizeof(sw->tid));
+	memcpy(&sw->cpu, (const uint8_t *)h + h->size - LAYOUT_ID_CPU, sizeof(sw->cpu));
+}
+
+/* What is no thread: the idle task, one outside our pid namespace, one that has ended. */
+static bool is_thread(const struct ev_switch *sw)
+{
+	return (int32_t)sw->pid > 0 && (int32_t)sw->tid > 0;
+}
+
+static bool is_own(const struct sink *s, uint32_t pid)
+{
+	return s->leave_own && (pid == s->own_pid || opener_owns(pid));
+}
+
+static struct sink_cpu *cpu_of(struct sink *s, uint32_t cpu)
+{
+	while (s->ncpus <= cpu) {
+		XGROW(s->cpus, s->ncpus, s->cpus_cap);
+		s->cpus[s->ncpus++] = (struct sink_cpu){ 0 };
+	}
+	return &s->cpus[cpu];
+}
+
+static void write_one(struct sink *s, const struct ev_switch *sw)
+{
+	s->ledger->l.switches++;
+	sink_written(s, rec_writer_switch(s->w, sw));
+}
+
+void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time)
+{
+	struct ev_switch sw = {
+		.time = time,
+		.out = h->misc & PERF_RECORD_MISC_SWITCH_OUT,
+		.preempted = h->misc & PERF_RECORD_MISC_SWITCH_OUT && h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+	};
+
+	id_fields(h, &sw);
+	if (!is_thread(&sw) || is_own(s, sw.pid))
+		return;
+	if (sw.out)
+		cpu_of(s, sw.cpu)->outs++;
+	if (!sink_pending(s)) {
+		write_one(s, &sw);
+		return;
+	}
+	XGROW(s->switches, s->nswitches, s->switches_cap);
+	s->switches[s->nswitches++] = sw;
+}
+
+void sink_switches_write(struct sink *s)
+{
+	for (size_t i = 0; i < s->nswitches && !s->err; i++)
+		write_one(s, &s->switches[i]);
+	s->nswitches = 0;
+}
+
+uint64_t sink_switches_outs(const struct sink *s, uint32_t cpu)
+{
+	return cpu < s->ncpus ? s->cpus[cpu].outs : 0;
+}

@@ -1,0 +1,17 @@
+/* Threads that go to a CPU and leave it: records of the events in switch_events.h. */
+#ifndef NSPROF_SINK_SWITCHES_H
+#define NSPROF_SINK_SWITCHES_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#include "sink/sink.h"
+
+/* Takes a PERF_RECORD_SWITCH or PERF_RECORD_SWITCH_CPU_WIDE. */
+void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time);
+/* Writes those that waited for samples. */
+void sink_switches_write(struct sink *s);
+/* How often threads have left CPU number @cpu. */
+uint64_t sink_switches_outs(const struct sink *s, uint32_t cpu);
+
+#endif
