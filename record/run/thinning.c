@@ -51,5 +51,5 @@ void thinning_step(struct thinning *t, uint64_t now)
 	if (!se)
 		return;
 	t->now = now;
-	event_budget_step(&se->budget, now, t->sink->pressure.level >= PRESSURE_FAST, apply, t);
+	event_budget_step(&se->budget, now, t->sink->pressure.level >= PRESSURE_CUT, apply, t);
 }
