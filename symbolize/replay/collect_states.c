@@ -14,6 +14,13 @@
 /* A thread that was for this share of the time (in %) at one stack does nothing else: it is parked. */
 #define PARKED_PERCENT 90
 
+/*
+ * A wait is spread over at most so many blocks of time, and all waits together over at most so many:
+ * a recording that is cut, or made to annoy, may have a million blocks.
+ */
+#define PIECES_MAX 2048u
+#define PIECES_ALL (4u << 20)
+
 struct states {
 	struct collect *c;
 	struct collect_waits *cw;
@@ -21,6 +28,7 @@ struct states {
 	size_t n, cap;
 	struct u64map at_stack;		/* life << 32 | node -> ns off the CPU */
 	uint64_t parked_ns;		/* from so many on, a stack is where its thread is parked */
+	uint64_t pieces;		/* counts by block so far */
 	uint8_t *loc_reason;		/* owned; by location: wait_reason + 1; 0: not looked up */
 	size_t nlocs;
 	struct u64map rerooted;		/* node << 3 | state -> the node in that state */
@@ -170,14 +178,16 @@ static void count_times(struct states *s, uint32_t event, uint32_t thread, uint3
 	const uint64_t block_ns = c->opts.block_ns, start = c->opts.start;
 	const uint64_t from = MAX(p->from, start) - start, to = MAX(MAX(p->to, start) - start, from + 1);
 	/* Samples of running threads, and short waits, are many: they are where the first one is. */
-	const bool spreads = !p->sampled || to - from >= 2 * block_ns;
+	const bool spreads = (!p->sampled || to - from >= 2 * block_ns) && s->pieces < PIECES_ALL;
 	const uint64_t first = MIN(from / block_ns, PROFILE_BLOCKS_MAX - 1ull);
 	const uint64_t last = spreads ? MIN((to - 1) / block_ns, PROFILE_BLOCKS_MAX - 1ull) : first;
+	const uint64_t step = (last - first) / PIECES_MAX + 1;
 	uint64_t done = 0;
 
-	for (uint64_t b = first; b <= last; b++) {
-		const uint64_t end = b == last ? to : MIN((b + 1) * block_ns, to);
-		const uint64_t upto = b == last ? p->ns : (uint64_t)((unsigned __int128)p->ns * (end - from) / (to - from));
+	for (uint64_t b = first; b <= last; b += step, s->pieces++) {
+		const bool end_here = last - b < step;
+		const uint64_t end = end_here ? to : MIN((b + step) * block_ns, to);
+		const uint64_t upto = end_here ? p->ns : (uint64_t)((unsigned __int128)p->ns * (end - from) / (to - from));
 
 		if (upto > done || b == first)
 			thread_times_count(&c->spread, thread_times_slot(&c->spread, thread, event, (uint32_t)b), node,
