@@ -109,7 +109,9 @@ $(B)/lib%.a:
 $(foreach r,$(ROOMS),$(eval $(B)/lib$(r).a: $(call objs,$(call sources,$(r)))))
 
 LTO_PROGRAMS := symbolize script export
-$(call objs,$(call sources,common) $(call sources,symbolize) $(LTO_PROGRAMS:%=symbolize/cmd/cmd_%.c)): OBJ_LTO = $(if $(LTO),$(LTO) -ffat-lto-objects)
+# Where they spend it. With all folders they take 0.1 % fewer instructions, and twice as long to link.
+LTO_FOLDERS := $(addprefix common/,base bytes cfi samples recording) $(addprefix symbolize/,unwind replay modules output)
+$(call objs,$(wildcard $(LTO_FOLDERS:%=%/*.c)) $(LTO_PROGRAMS:%=symbolize/cmd/cmd_%.c)): OBJ_LTO = $(if $(LTO),$(LTO) -ffat-lto-objects)
 $(LTO_PROGRAMS:%=$(B)/bin/nsprof-%): LINK_LTO = $(LTO)
 
 .SECONDEXPANSION:
