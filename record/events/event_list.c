@@ -30,7 +30,7 @@ static void set_waits_rate(const struct events *ev, struct evsel *sel)
 	if (!sel->waits || sel->period)
 		return;
 	sel->every = events_can_set_period(ev);
-	sel->period = sel->every;
+	sel->period = sel->every ? WAITS_FIRST : 0;
 	sel->freq = sel->every ? 0 : WAITS_THREAD_HZ;
 }
 

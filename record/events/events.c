@@ -40,12 +40,22 @@ uint64_t events_rate(const struct events *ev)
 	return rate ? rate : events_extra_rate(ev);
 }
 
+/* Stacks per second and CPU of --off-cpu. */
+static uint64_t waits_rate(const struct events *ev)
+{
+	const size_t at = events_waits(ev);
+
+	if (at == SIZE_MAX)
+		return 0;
+	return ev->v[at].sel.every || !ev->v[at].period ? WAITS_COPIES : WAITS_CPU_HZ / ev->v[at].period;
+}
+
 uint64_t events_extra_rate(const struct events *ev)
 {
 	const uint64_t budget = events_budget(ev) == EVENT_BUDGET_NONE ? UNLIMITED_RATE : events_budget(ev);
 
 	/* One event with a period that its user chose has the ring that it always had. */
-	return events_have_ids(ev) ? MAX(budget / ev->record_bytes, RATE_UNKNOWN) : RATE_UNKNOWN;
+	return events_have_ids(ev) ? MAX(MAX(budget / ev->record_bytes, RATE_UNKNOWN), waits_rate(ev)) : RATE_UNKNOWN;
 }
 
 bool events_thins(const struct events *ev, size_t event)

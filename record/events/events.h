@@ -68,6 +68,14 @@ struct rec_event {
 	int left_out;		/* why it is not recorded: negative errno; 0: it is */
 };
 
+/*
+ * Switches per second of a CPU that a ring holds if the user said how many of them give a stack, and
+ * stacks per second if that is up to us: below 1 % of the CPU at 7 us each.
+ */
+#define WAITS_CPU_HZ 20000u
+#define WAITS_COPIES 1400u
+/* Switches per stack until their number is known. */
+#define WAITS_FIRST 61u
 /* Stacks per second that a thread gives on a CPU when it leaves it, where the kernel adapts that. */
 #define WAITS_THREAD_HZ 197u
 

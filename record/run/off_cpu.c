@@ -8,8 +8,11 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "events/ringplan.h"
 
 #define NS_PER_SEC 1000000000ull
+/* Fewer switches than come in so much time say nothing about their rate, ns. */
+#define BURST_NS 2000000ull
 
 static bool is_prime(uint64_t n)
 {
@@ -55,21 +58,23 @@ uint64_t off_cpu_draw(uint64_t mean, uint64_t random)
 	return hash_combine(more, 2) % (high - low) < mean - low ? high : low;
 }
 
-uint64_t off_cpu_mean(uint64_t outs, uint64_t ns)
+uint64_t off_cpu_mean(uint64_t outs, uint64_t ns, uint64_t copies)
 {
 	const double a_second = ns ? (double)outs * (double)NS_PER_SEC / (double)ns : 0;
 
-	return (uint64_t)(a_second / OFF_CPU_COPIES) + 1;
+	return (uint64_t)(a_second / (double)copies) + 1;
 }
 
 void off_cpu_init(struct off_cpu *o, struct events *ev, const struct sink *sink)
 {
+	const uint64_t ring = events_split(ev) ? ev->extra_bytes : ev->data_bytes;
 	const size_t event = events_waits(ev);
 
 	*o = (struct off_cpu){ .ev = ev, .sink = sink, .event = SIZE_MAX };
 	if (event == SIZE_MAX || !events_varies(ev, event))
 		return;
 	o->event = event;
+	o->copies = MAX(MIN(ring / ev->record_bytes * 1000 / RING_MS, (uint64_t)WAITS_COPIES), 1ull);
 	o->cpu = xcalloc(ev->target->ncpus, sizeof(*o->cpu));
 	for (uint32_t c = 0; c < ev->target->ncpus; c++)
 		o->cpu[c].mean = o->cpu[c].period = ev->v[event].period;
@@ -85,10 +90,23 @@ static void adapt(const struct off_cpu *o, uint32_t c, uint64_t past)
 {
 	struct off_cpu_rate *r = &o->cpu[c];
 	const uint64_t outs = sink_switches_outs(o->sink, o->ev->target->cpus[c]);
-	const uint64_t mean = off_cpu_mean(outs - r->outs, past);
+	const uint64_t mean = off_cpu_mean(outs - r->outs, past, o->copies);
 
 	r->outs = outs;
-	r->mean = MAX(mean, r->mean - (r->mean + 3) / 4);
+	r->mean = o->known ? MAX(mean, r->mean - (r->mean + 3) / 4) : mean;
+}
+
+/* Came on some CPU in this step more than twice the stacks that are allowed? */
+static bool bursts(const struct off_cpu *o)
+{
+	for (uint32_t c = 0; c < o->ev->target->ncpus && o->ev->v[o->event].sel.every; c++) {
+		const struct off_cpu_rate *r = &o->cpu[c];
+		const uint64_t outs = sink_switches_outs(o->sink, o->ev->target->cpus[c]) - r->outs;
+
+		if (outs / r->mean > 2 * o->copies * OFF_CPU_STEP_NS / NS_PER_SEC + 1)
+			return true;
+	}
+	return false;
 }
 
 static void set_period(struct off_cpu *o, const struct event_fd *e)
@@ -121,7 +139,7 @@ void off_cpu_step(struct off_cpu *o, uint64_t now)
 	const uint64_t past = now - o->stepped;
 	bool fixed = true;
 
-	if (o->event == SIZE_MAX || (o->stepped && past < OFF_CPU_STEP_NS))
+	if (o->event == SIZE_MAX || (o->stepped && past < OFF_CPU_STEP_NS && (past < BURST_NS || !bursts(o))))
 		return;
 	for (uint32_t c = 0; c < o->ev->target->ncpus; c++) {
 		struct off_cpu_rate *r = &o->cpu[c];
@@ -132,6 +150,7 @@ void off_cpu_step(struct off_cpu *o, uint64_t now)
 		fixed &= r->mean == 1 && r->period == 1;
 		r->period = off_cpu_draw(r->mean, o->random);
 	}
+	o->known = o->stepped > 0;
 	o->stepped = now;
 	if (!fixed)
 		set_periods(o);

@@ -1,7 +1,8 @@
 /*
  * How many stacks --off-cpu takes of threads that leave the CPU. A copy costs the thread some
  * microseconds, so with many switches only one of about so many gives a stack. Their number is that
- * of the user, or is adapted on each CPU, so that copies stay below OFF_CPU_COPIES per second.
+ * of the user, or is adapted on each CPU, so that copies stay below WAITS_COPIES per second
+ * and below what its ring holds in the time that it should (RING_MS).
  *
  * A fixed period meets periodic waits always at the same place: of two that alternate, an even one
  * never sees the second. So it is drawn again every OFF_CPU_STEP_NS, on each CPU, from the odd primes
@@ -10,6 +11,7 @@
 #ifndef NSPROF_OFF_CPU_H
 #define NSPROF_OFF_CPU_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +20,6 @@
 #include "sink/sink_switches.h"
 
 #define OFF_CPU_STEP_NS 100000000ull
-/* Stacks per second and CPU: below 1 % of it at 7 us each. */
-#define OFF_CPU_COPIES 1400u
 /* Events that get another period in one step. Each takes microseconds, and events of threads may be many. */
 #define OFF_CPU_CHANGES_MAX 256u
 
@@ -36,6 +36,8 @@ struct off_cpu {
 	struct off_cpu_rate *cpu;	/* owned; by number among the target's */
 	uint64_t stepped;	/* ns */
 	uint64_t random;
+	bool known;		/* how many switches there are was seen once */
+	uint64_t copies;	/* stacks per second and CPU that are allowed */
 	size_t next;		/* the event that is next to get its period */
 };
 
@@ -49,7 +51,7 @@ void off_cpu_step(struct off_cpu *o, uint64_t now);
  * a new one each time.
  */
 uint64_t off_cpu_draw(uint64_t mean, uint64_t random);
-/* The mean at which @outs switches in @ns give at most OFF_CPU_COPIES per second. */
-uint64_t off_cpu_mean(uint64_t outs, uint64_t ns);
+/* The mean at which @outs switches in @ns give at most @copies (not 0) stacks per second. */
+uint64_t off_cpu_mean(uint64_t outs, uint64_t ns, uint64_t copies);
 
 #endif

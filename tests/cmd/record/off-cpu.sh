@@ -1,0 +1,69 @@
+#!/bin/bash
+# --off-cpu and --wall record all switches of threads, and stacks of as many as they should.
+# beside others
+. "$(dirname "$0")/../../lib.sh"
+need_cmd jq
+need_cmd python3
+need_target waits
+can_sample_kernel || skip_all "the kernel may not be recorded"
+reader="$(cd "$(dirname "$0")/../../tools" && pwd)/read_recording.py"
+cd "$T" || exit 2
+
+record() {
+	"$NSPROF" record -q "$@"
+}
+# FILE: as text, into FILE.txt
+read_it() {
+	python3 -B "$reader" "$1" >"$1.txt"
+}
+# FILE: "OUTS INS TWICE SAMPLES"; TWICE: switches of a thread that go the same way as the one before
+switches() {
+	awk '$1 == "sample" { samples++ }
+	$1 == "event" && $2 == "switch" {
+		for (i = 3; i < NF; i++)
+			if ($i ~ /^tid=/)
+				tid = $i
+		way = $NF == "in" ? "in" : "out"
+		n[way]++
+		twice += was[tid] == way
+		was[tid] = way
+	}
+	END { print n["out"] + 0, n["in"] + 0, twice + 0, samples + 0 }' "$1.txt"
+}
+
+check "every switch" record --off-cpu=1 -o every -- "$BUILD/tests/targets/waits" 0.5 alternate
+waits=$(awk '$3 ~ /^wait_/ { n += $5 } END { print n + 0 }' "$T/check.out")
+check "read" read_it every
+read -r outs ins twice samples < <(switches every)
+check "each wait of the program is a switch ($waits, $outs)" test "$waits" -gt 20 -a "$outs" -ge "$waits"
+is "threads go and come in turn" "$twice" 0
+check "each that leaves a CPU gives a stack ($outs, $samples)" test $((outs - samples)) -le 4 -a $((samples - outs)) -le 4
+check "the event: role 1, in ns" grep -q '^event event .* role=1 .* name=off-cpu .* unit=ns' every.txt
+is "none is lost" "$("$NSPROF" info --json every | jq '.ledger.lost_switches')" 0
+is "the ledger has their number" "$("$NSPROF" info --json every | jq '.ledger.switches')" $((outs + ins))
+
+check "one of sixteen" record --off-cpu=16 -a -o some -- "$BUILD/tests/targets/waits" 0.5 pingpong
+check "read" read_it some
+read -r outs ins twice samples < <(switches some)
+check "threads go and come in turn ($outs, $ins, $twice)" test $((twice * 1000)) -le "$outs"
+check "fewer stacks ($outs, $samples)" test $((samples * 8)) -le "$outs" -a $((samples * 32)) -ge "$outs"
+check "of which each has its own period" test "$(grep -o ' period=[0-9]* ' some.txt | sort -u | wc -l)" -ge 3
+
+check "--wall" record --wall -o wall -- "$BUILD/tests/targets/waits" 0.3 runner alternate
+check "read" read_it wall
+check "its clock comes first" grep -q '^event event .* index=0 role=0 .* name=cpu-clock' wall.txt
+check "off-cpu is the second" grep -q '^event event .* index=1 role=1 .* name=off-cpu' wall.txt
+
+check "over several files" record --off-cpu --switch-output=0.3s -o many -- "$BUILD/tests/targets/waits" 0.8 alternate
+for f in many.*; do
+	check "read $f" read_it "$f"
+	check "$f says what its event is" grep -q '^event event .* role=1 .* name=off-cpu' "$f.txt"
+done
+
+check_rc "no number of switches" 129 record --off-cpu=0 -o no -- true
+check_rc "no time" 129 record --off-cpu --off-cpu-thresh 1x -o no -- true
+check_rc "a time for nothing" 129 record --off-cpu-thresh 1ms -o no -- true
+check "a time" record --off-cpu --off-cpu-thresh 500us -o thresh -- true
+check "is in the file" read_it thresh
+check "in ns" grep -q '^info off_cpu_thresh_ns=500000$' thresh.txt
+done_testing
