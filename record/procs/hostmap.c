@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
 #include "procs/proc.h"
@@ -137,7 +138,7 @@ static const char *refuse(const struct facts *k, const struct stat *st)
 		return "the process ended after the recording";
 	if (!k->has_begun && mtime < k->host_begun)
 		return "it is older than the recording";
-	if (k->over_exec && mtime > k->over - LATER_NS)
+	if (k->over_exec && mtime > k->over - k->late - clock_file_late_ns())
 		return "its process has run another program since";
 	if (mtime - LATER_NS > k->over)
 		return "it is younger than the process";

@@ -21,11 +21,11 @@ done
 bash -c 'until [ -e now ]; do :; done; exec "$0" 60' "$TARGETS/spin-a" &
 becomes=$!
 mkfifo pipe
-# A reader that takes nothing for four seconds, then everything: more than the pool absorbs. Four
-# seconds lead to keeping one sample in 16; undoing that takes four more.
-{ exec <pipe; sleep 3; : >now; sleep 1; cat >pressed; } &
+# A reader that takes nothing for six seconds, then everything: more than the pool absorbs. Six
+# seconds lead to keeping one sample in 64; undoing that takes six more.
+{ exec <pipe; sleep 5; : >now; sleep 1; cat >pressed; } &
 reader=$!
-nice -n -17 "$NSPROF" record -e cpu-clock -F 4000 --call-graph dwarf,16384 -a --duration 12 -o - >pipe 2>err
+nice -n -17 "$NSPROF" record -e cpu-clock -F 4000 --call-graph dwarf,16384 -a --duration 14 -o - >pipe 2>err
 is "the recording ends as any other" $? 0
 wait $reader
 kill "${pids[@]}" $becomes
@@ -42,7 +42,7 @@ check "and went back by single ones" \
 # If other programs leave the draining thread no CPU time, the rings fill as well.
 check "because of the writer" jq -e 'any(.pressure[]; .cause == "writer")' info.json
 check "dated in order, when the reader stood still or later" \
-	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 14' info.json
+	jq -e '[.pressure[].second] | . == sort and .[0] >= 0 and .[-1] < 16' info.json
 is "and taken back in the end" "$(jq '.pressure[-1].level < 4' info.json)" true
 # Blocks with uncoded samples (REC_STREAM_PLAIN).
 plain=$(python3 - pressed <<'END'

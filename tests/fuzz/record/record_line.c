@@ -1,5 +1,6 @@
 /* The command line of nsprof record. */
 #include "../words.h"
+#include "run/event_options.h"
 #include "run/record_options.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -12,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!record_options_parse(&c, w.argc, w.argv, &first))
 		for (int i = first; i < w.argc; i++)
 			fuzz_read_text(w.argv[i]);
+	event_options_fini(&c);
 	free(c.o.cgroups);
 	free(c.o.containers);
 	free(c.o.pods);
