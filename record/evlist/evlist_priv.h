@@ -12,7 +12,7 @@ struct event_parser {
 	const struct event_spec *spec;
 	uint32_t spec_index;
 	bool in_group;
-	uint64_t freq;			/* Hz, where nothing else is said */
+	uint64_t freq;			/* Hz, for an event without a rate of its own */
 	const char *pmus_dir;
 	bool pmus_loaded;		/* into the list */
 	const char *tracefs_dir;	/* NULL: to be found */
