@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/lead_frames.h"
 #include "profile/profile.h"
 
 struct intern;
-struct lead;
 
 enum frame_hue {
 	/* leading: comm, process, container */
@@ -76,5 +76,13 @@ struct calltree *calltree_of(const struct profile *p, const struct lead *lead, b
  */
 struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
 				    bool period);
+/*
+ * The same of the stacks that end with @state, without its frame unless they have no other. STATES:
+ * of those that end with none.
+ */
+struct calltree *calltree_of_state(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
+				   bool period, enum lead_state state);
+/* Sets for each state, and for STATES, whether stacks of @p end with it. */
+void calltree_states(const struct profile *p, bool have[STATES + 1]);
 
 #endif

@@ -23,7 +23,9 @@ struct builder {
 	const struct lead *lead_by;	/* NULL: by groups */
 	const uint32_t *thread_groups, *frame_groups;
 	bool by_state;		/* states lead stacks instead of ending them */
-	uint8_t *states;	/* unless by groups: [frame] -> enum lead_state */
+	uint8_t *states;	/* [frame] -> enum lead_state; owned */
+	bool one_state;		/* only stacks that end with @state, without it */
+	enum lead_state state;
 	uint32_t *names;	/* unless by groups: [frame] -> id in the tree */
 	bool distinct;		/* no two frames look alike, so no two children of a caller do */
 	/* Nodes of the tree by those of the profile, below one leading node at a time. */
@@ -131,10 +133,19 @@ static uint32_t tree_node(struct builder *b, uint32_t node)
 	return at;
 }
 
-/* The state that a stack ends with, if states lead; else STATES. */
+/* The state that a stack ends with, if it matters; else STATES. */
 static enum lead_state end_state(const struct builder *b, uint32_t node)
 {
-	return b->by_state ? (enum lead_state)b->states[b->p->nodes[node].frame] : STATES;
+	return b->by_state || b->one_state ? (enum lead_state)b->states[b->p->nodes[node].frame] : STATES;
+}
+
+/* The node of a stack without the state that is shown in another place. */
+static uint32_t stateless(const struct builder *b, uint32_t node)
+{
+	const uint32_t parent = b->p->nodes[node].parent;
+
+	/* A row needs a frame. */
+	return end_state(b, node) < STATES && (parent || !b->one_state) ? parent : node;
 }
 
 /* The counts of one thread and event. */
@@ -164,12 +175,15 @@ static struct part *make_parts(const struct builder *b, size_t *n)
 	for (size_t i = 0; i < p->ncounts;) {
 		uint32_t thread = p->counts[i].thread, event = p->counts[i].event;
 		const enum lead_state state = end_state(b, p->counts[i].node);
-		struct part part = { .lead = lead_node(b, thread, event, state), .first = i };
+		struct part part = { .first = i };
 
 		while (i < p->ncounts && p->counts[i].thread == thread && p->counts[i].event == event &&
 		       end_state(b, p->counts[i].node) == state)
 			i++;
+		if (b->one_state && state != b->state)
+			continue;
 		part.end = i;
+		part.lead = lead_node(b, thread, event, state);
 		XGROW(parts, *n, cap);
 		parts[(*n)++] = part;
 	}
@@ -183,15 +197,20 @@ static void name_frames(struct builder *b)
 	const struct profile *p = b->p;
 
 	b->names = xcalloc(p->nframes, sizeof(*b->names));
-	b->states = xcalloc(p->nframes + 1, sizeof(*b->states));
-	b->states[0] = STATES;
-	for (uint32_t i = 1; i < p->nframes; i++) {
-		const struct profile_frame *f = &p->frames[i];
+	for (uint32_t i = 1; i < p->nframes; i++)
+		b->names[i] = intern_addn(b->t->names, profile_text(p, p->frames[i].name), intern_len(p->strings, p->frames[i].name));
+}
 
-		b->names[i] = intern_addn(b->t->names, profile_text(p, f->name), intern_len(p->strings, f->name));
+/* [frame]: the state that it is, or STATES. Owned by the caller. */
+static uint8_t *frame_states(const struct profile *p)
+{
+	uint8_t *states = xcalloc((size_t)p->nframes + 1, sizeof(*states));
+
+	states[0] = STATES;
+	for (uint32_t i = 1; i < p->nframes; i++)
 		/* A function in a file may have any name. */
-		b->states[i] = f->dso ? STATES : (uint8_t)lead_state_find(profile_text(p, f->name));
-	}
+		states[i] = p->frames[i].dso ? STATES : (uint8_t)lead_state_find(profile_text(p, p->frames[i].name));
+	return states;
 }
 
 static bool are_distinct(const struct builder *b)
@@ -301,9 +320,8 @@ static void count_all(struct builder *b, bool period, double least)
 		b->lead = parts[k].lead;
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
-			const uint32_t node = end_state(b, c->node) < STATES ? p->nodes[c->node].parent : c->node;
 
-			calltree_count(b->t, tree_node(b, node), weight_of(p, c, period));
+			calltree_count(b->t, tree_node(b, stateless(b, c->node)), weight_of(p, c, period));
 		}
 	}
 	free(parts);
@@ -317,6 +335,7 @@ struct calltree *calltree_of(const struct profile *p, const struct lead *lead, b
 	struct builder b = { .p = p, .t = calltree_new(), .lead_by = lead, .by_state = lead_has(lead, LEAD_STATE) };
 
 	name_frames(&b);
+	b.states = frame_states(p);
 	count_all(&b, period, least);
 	free(b.names);
 	free(b.states);
@@ -324,12 +343,39 @@ struct calltree *calltree_of(const struct profile *p, const struct lead *lead, b
 	return b.t;
 }
 
+static struct calltree *by_groups(struct builder *b, bool period)
+{
+	b->t = calltree_new();
+	b->states = frame_states(b->p);
+	count_all(b, period, 0);
+	free(b->states);
+	calltree_sum(b->t);
+	return b->t;
+}
+
 struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
 				    bool period)
 {
-	struct builder b = { .p = p, .t = calltree_new(), .thread_groups = threads, .frame_groups = frames };
+	struct builder b = { .p = p, .thread_groups = threads, .frame_groups = frames };
 
-	count_all(&b, period, 0);
-	calltree_sum(b.t);
-	return b.t;
+	return by_groups(&b, period);
+}
+
+struct calltree *calltree_of_state(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
+				   bool period, enum lead_state state)
+{
+	struct builder b = { .p = p, .thread_groups = threads, .frame_groups = frames, .one_state = true, .state = state };
+
+	return by_groups(&b, period);
+}
+
+void calltree_states(const struct profile *p, bool have[STATES + 1])
+{
+	uint8_t *states = frame_states(p);
+
+	for (int i = 0; i <= STATES; i++)
+		have[i] = false;
+	for (size_t i = 0; i < p->ncounts; i++)
+		have[states[p->nodes[p->counts[i].node].frame]] = true;
+	free(states);
 }

@@ -14,6 +14,13 @@
 /* What an event counted: in the group of frames itself, and through it. */
 struct value {
 	uint64_t self, total;
+	uint64_t in_state[STATES];	/* of the one that rows are sorted by */
+};
+
+/* The columns of an event. */
+struct event_columns {
+	size_t first;	/* its first column */
+	bool states[STATES + 1];	/* those that its stacks end with; [STATES]: none */
 };
 
 /* A group of frames in a group of threads. */
@@ -49,9 +56,10 @@ static struct value *value_of(struct entries *es, uint32_t thread, uint32_t fram
 }
 
 /*
- * Walks without recursion, since stacks may be a million frames deep. @on_path: by group of frames.
+ * Walks without recursion, since stacks may be a million frames deep. @t has the stacks of an event
+ * that end with @state. @on_path: by group of frames.
  */
-static void collect(const struct calltree *t, struct entries *es, size_t event, uint32_t *on_path)
+static void collect(const struct calltree *t, struct entries *es, size_t event, enum lead_state state, bool children, uint32_t *on_path)
 {
 	uint32_t at = 0, thread = 0;
 
@@ -77,11 +85,13 @@ static void collect(const struct calltree *t, struct entries *es, size_t event, 
 			thread = nd->name;
 		} else {
 			struct value *v = value_of(es, thread, nd->name, event);
+			/* In a recursive function, the outermost call includes all others. */
+			const uint64_t total = on_path[nd->name]++ ? 0 : nd->total;
 
 			v->self += nd->self;
-			/* In a recursive function, the outermost call includes all others. */
-			if (!on_path[nd->name]++)
-				v->total += nd->total;
+			v->total += total;
+			if (state < STATES)
+				v->in_state[state] += children ? total : nd->self;
 		}
 	}
 }
@@ -91,6 +101,7 @@ struct order {
 	const struct profile *p;
 	const struct groups *gs;
 	const struct entries *es;
+	const struct event_columns *columns;	/* by event */
 };
 
 static int compare_texts(const struct profile *p, uint32_t a, uint32_t b)
@@ -139,6 +150,9 @@ static void add_row(const struct order *o, struct groups *gs, const struct entry
 			(cells++)->n = v->total;
 		(cells++)->n = v->self;
 		(cells++)->n = v->self;
+		for (int state = 0; state < STATES; state++)
+			if (o->columns[i].states[state])
+				(cells++)->n = v->in_state[state];
 	}
 	sortkeys_cells(&o->opts->sort, gs, o->p, e->thread, e->frame, cells);
 }
@@ -153,16 +167,27 @@ static const char *kept(struct groups *gs, const char *before, const char *after
 	return s;
 }
 
-/* The columns of one event; @name: NULL if there is only one. */
-static void add_columns(const struct table_opts *o, bool period, const char *name, uint64_t whole, struct groups *gs, struct grid *g)
+/* Columns of one event; @name: NULL if there is only one. Sets where they are in @c. */
+static void add_columns(const struct table_opts *o, bool period, const char *name, uint64_t whole, struct event_columns *c,
+			struct groups *gs, struct grid *g)
 {
+	static const struct {
+		const char *title, *key;
+	} states[STATES] = {
+		[STATE_RUNNING] = { "Running", "running" }, [STATE_RUNNABLE] = { "Runnable", "runnable" },
+		[STATE_BLOCKED] = { "Blocked", "blocked" }, [STATE_THROTTLED] = { "Throttled", "throttled" },
+	};
 	struct strbuf suffix = STRBUF_INIT;
 
+	c->first = g->ncols;
 	strbuf_addf(&suffix, "%s%s", name ? ":" : "", name ? name : "");
 	if (o->children)
 		grid_column_of(g, "Children", kept(gs, "children", suffix.s), GRID_PERCENT, name, whole);
 	grid_column_of(g, o->children ? "Self" : "Overhead", kept(gs, "self", suffix.s), GRID_PERCENT, name, whole);
 	grid_column_of(g, period ? "Period" : "Samples", kept(gs, period ? "period" : "samples", suffix.s), GRID_COUNT, name, whole);
+	for (int i = 0; i < STATES; i++)
+		if (c->states[i])
+			grid_column_of(g, states[i].title, kept(gs, states[i].key, suffix.s), GRID_COUNT, name, whole);
 	strbuf_fini(&suffix);
 }
 
@@ -178,14 +203,15 @@ static const char *event_name(const struct profile *p, uint32_t at, struct group
 }
 
 /* Is there a share to show, and is it large enough for some event? */
-static bool is_shown(const struct table_opts *o, const struct grid *g, const struct value *v, size_t n, bool *any)
+static bool is_shown(const struct order *by, const struct grid *g, const struct value *v, bool *any)
 {
-	const size_t columns = o->children ? 3 : 2;
+	const struct table_opts *o = by->opts;
+	const size_t n = by->es->nevents;
 	bool enough = false;
 
 	*any = o->children;
 	for (size_t i = 0; i < n; i++) {
-		const uint64_t amount = o->children ? v[i].total : v[i].self, whole = g->cols[i * columns].whole;
+		const uint64_t amount = o->children ? v[i].total : v[i].self, whole = g->cols[by->columns[i].first].whole;
 
 		/* Without --children, a row without self samples shows nothing. */
 		*any |= amount != 0;
@@ -194,31 +220,48 @@ static bool is_shown(const struct table_opts *o, const struct grid *g, const str
 	return enough;
 }
 
+/* Adds what an event counted, and its columns. */
+static void add_event(const struct profile *p, uint32_t at, const struct table_opts *o, struct groups *gs, struct entries *es,
+		      struct event_columns *c, struct grid *g, uint32_t *on_path)
+{
+	const struct profile view = profile_view_event(p, at);
+	const bool period = p->nevents ? p->events[at].by_period : o->period;
+	uint64_t whole = 0;
+
+	calltree_states(&view, c->states);
+	for (int state = 0; state <= STATES; state++) {
+		struct calltree *t;
+
+		if (!c->states[state])
+			continue;
+		t = calltree_of_state(&view, gs->threads, gs->frames, period, (enum lead_state)state);
+		collect(t, es, at, (enum lead_state)state, o->children, on_path);
+		if (__builtin_add_overflow(whole, t->nodes[0].total, &whole))
+			whole = UINT64_MAX;
+		calltree_free(t);
+	}
+	add_columns(o, period, p->nevents ? event_name(p, at, gs) : NULL, p->nevents ? whole : 0, c, gs, g);
+	g->whole = at ? g->whole : whole;
+}
+
 uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct groups *gs, struct grid *g)
 {
 	struct entries es = { .index = U64MAP_INIT, .nevents = MAX(p->nevents, 1u) };
-	struct order order = { o, p, gs, &es };
+	struct event_columns *columns = xcalloc(es.nevents, sizeof(*columns));
+	struct order order = { o, p, gs, &es, columns };
 	uint32_t *on_path;
 	uint64_t hidden = 0;
 
 	groups_init(gs, &o->sort, p);
 	on_path = xcalloc((size_t)gs->nframes + 1, sizeof(*on_path));
 	*g = (struct grid){ 0 };
-	for (uint32_t i = 0; i < es.nevents; i++) {
-		const struct profile view = profile_view_event(p, i);
-		const bool period = p->nevents ? p->events[i].by_period : o->period;
-		struct calltree *t = calltree_of_groups(&view, gs->threads, gs->frames, period);
-
-		collect(t, &es, i, on_path);
-		add_columns(o, period, p->nevents ? event_name(p, i, gs) : NULL, p->nevents ? t->nodes[0].total : 0, gs, g);
-		g->whole = i ? g->whole : t->nodes[0].total;
-		calltree_free(t);
-	}
+	for (uint32_t i = 0; i < es.nevents; i++)
+		add_event(p, i, o, gs, &es, &columns[i], g, on_path);
 	sortkeys_columns(&o->sort, gs, g);
 	if (es.n)
 		qsort_r(es.list, es.n, sizeof(*es.list), compare, &order);
 	for (size_t i = 0; i < es.n; i++) {
-		bool any, shown = is_shown(o, g, es.values + es.list[i].values, es.nevents, &any);
+		bool any, shown = is_shown(&order, g, es.values + es.list[i].values, &any);
 
 		if (!any)
 			continue;
@@ -228,6 +271,7 @@ uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct 
 			add_row(&order, gs, &es.list[i], g);
 	}
 	free(on_path);
+	free(columns);
 	free(es.list);
 	free(es.values);
 	u64map_fini(&es.index);

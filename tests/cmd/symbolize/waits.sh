@@ -38,6 +38,17 @@ like "times of --filter end to end are the whole" "$(($(sym --event off-cpu --al
 sym --all --format profile >p
 is "a profile has the same time" "$("$NSPROF" report -q --csv --no-children --limit 0 --percent-limit 0 --event off-cpu -i p | awk -F, 'NR > 1 { n += $2 } END { printf "%.0f\n", n }')" \
 	"$(sym --event off-cpu --all | sum)"
+rows() { "$NSPROF" report -q --json --limit 0 --percent-limit 0 -i p "$@"; }
+is "report: a column for each state" "$(rows --event off-cpu --sort comm | jq -r '.rows[] | "\(.comm) [runnable] \(.runnable)", "\(.comm) [blocked] \(.blocked)"' | grep -v ' 0$' | sort)" \
+	"$(grep -v '^on ' truth | awk '{ k = $1 " " $(NF - 1); n[k] += $NF } END { for (k in n) print k, n[k] }' | sort)"
+is "for each function, too" "$(rows --event off-cpu --sort comm,symbol | jq '.rows[] | select(.comm == "mixed" and .symbol == "app_outer") | .runnable')" \
+	"$(awk '/^mixed app_outer - / { print $NF }' truth)"
+is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol | select(startswith("["))' | sort | tr '\n' ' ')" \
+	"[epoll] [futex] [page fault] [sleep] [starting] "
+is "each event has its own" "$(rows --sort comm | jq -r '.rows[] | select(.comm == "polls") | to_entries[].key | select(test("run|block|thr"))' | tr '\n' ' ')" \
+	"runnable:off-cpu blocked:off-cpu running:wall runnable:wall blocked:wall "
+is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["period:wall"] > 0) | "on \(.comm) \(.["running:wall"])"' | grep -v ' 0$' | sort)" "$(grep '^on ' truth | sort)"
+like "as text" "$("$NSPROF" report --event off-cpu --sort comm -i p)" '^# Children +Self +Period +Runnable +Blocked +Command$'
 like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
 like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ samples, [0-9.]+ s off the CPU,'
 "$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
