@@ -396,7 +396,8 @@ int opener_run(const struct fileop *op, struct fileop_result *r)
 	/* -EMFILE: it has answered, but we had no room for the descriptors. */
 	if (got >= (ssize_t)sizeof(o->in.head) || got == -EMFILE) {
 		err = got < 0 ? -EMFILE : take_answer(o, (size_t)got, fds, n, r);
-		opener_loss_answered(op, key, !err && gives_file(op->kind) && !(fcntl(r->fd, F_GETFL) & O_PATH));
+		opener_loss_answered(op, key, !err && gives_file(op->kind) && !(fcntl(r->fd, F_GETFL) & O_PATH),
+				     got < 0 ? 0 : o->in.head.slept);
 		give_back(o);
 		return err;
 	}

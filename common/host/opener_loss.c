@@ -27,6 +27,8 @@
 #define DYING_NS (100 * MS)
 /* Openers that wait for one tenant. */
 #define HUNG_MAX 8
+/* Less than that is not counted as waiting. */
+#define SLEEP_MIN 20000
 
 const struct opener_patience opener_hurried = {
 	.each_ns = 80 * MS, .least_ns = 10 * MS, .burst_ns = 160 * MS, .tenant_burst_ns = 80 * MS,
@@ -57,8 +59,13 @@ struct miss {
 	bool answered;
 };
 
+/* Index of a bucket: that of threads that must not be late, and of others. */
+enum { HURRIED, PATIENT };
+
 struct tenant {
-	struct bucket b;
+	struct bucket b[2];
+	uint64_t waited;	/* ns, by hurried threads in all */
+	bool heavy;		/* has lost more than half of what may be lost at once */
 	unsigned int hung;	/* openers */
 };
 
@@ -68,7 +75,8 @@ static struct {
 	struct u64map misses;	/* key to struct miss *, owned */
 	struct u64map local;	/* set of keys that gave local files */
 	struct u64map tenants;	/* to struct tenant *, owned */
-	struct bucket all[2];	/* of hurried threads, and of others */
+	struct bucket all[2];
+	unsigned int heavy;	/* tenants that are */
 	uint64_t more;		/* that found no room */
 	uint64_t last_until;	/* ns, of opener_last_chance(); 0 = not yet */
 } loss = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -167,12 +175,13 @@ static uint64_t key_of(const struct fileop *op)
 
 /* ---- time ---- */
 
-static void refill(struct bucket *b, uint64_t burst, unsigned int percent, uint64_t now)
+/* @share: of its time, in 1/10,000. */
+static void refill(struct bucket *b, uint64_t burst, unsigned int share, uint64_t now)
 {
 	if (!b->at)
 		b->left = (int64_t)burst;
 	else
-		b->left = MIN(b->left + (int64_t)((now - b->at) / 100 * percent), (int64_t)burst);
+		b->left = MIN(b->left + (int64_t)((now - b->at) / 10000 * share), (int64_t)burst);
 	b->at = now;
 }
 
@@ -185,20 +194,66 @@ static struct tenant *of_tenant(void)
 	return (struct tenant *)(uintptr_t)*slot;
 }
 
-static struct bucket *of_all(void)
+static int kind(void)
 {
-	return &loss.all[patience != &patient];
+	return patience == &patient ? PATIENT : HURRIED;
 }
 
-static uint64_t allowed(uint64_t now)
+/* Tenants that lose much share what all together may lose. */
+static unsigned int share_of_tenant(const struct tenant *t)
+{
+	const unsigned int each = 100 * patience->percent / MAX(loss.heavy, 1u);
+
+	return t->heavy ? MIN(100 * patience->tenant_percent, each) : 100 * patience->tenant_percent;
+}
+
+/* Brings what @t and all may lose up to date. */
+static void refill_for(struct tenant *t, uint64_t now)
 {
 	const struct opener_patience *p = patience;
-	struct bucket *all = of_all(), *one = &of_tenant()->b;
+	const int k = kind();
+	bool heavy;
+
+	refill(&loss.all[k], p->burst_ns, 100 * p->percent, now);
+	refill(&t->b[k], p->tenant_burst_ns, share_of_tenant(t), now);
+	if (k != HURRIED)
+		return;
+	heavy = t->b[k].left < (int64_t)p->tenant_burst_ns / 2;
+	loss.heavy += heavy - t->heavy;
+	t->heavy = heavy;
+}
+
+static void lose(struct tenant *t, uint64_t ns, uint64_t now)
+{
+	refill_for(t, now);
+	loss.all[kind()].left -= (int64_t)ns;
+	t->b[kind()].left -= (int64_t)ns;
+	t->waited += kind() == HURRIED ? ns : 0;
+}
+
+/*
+ * A thread that must not be late does not wait at all when this tenant has lost twice what it may lose at
+ * once, or when all together have and this one is among those that lost much.
+ */
+static bool is_over(const struct tenant *t)
+{
+	const struct opener_patience *p = patience;
+
+	return kind() == HURRIED &&
+	       (t->b[HURRIED].left <= -(int64_t)p->tenant_burst_ns ||
+		(t->heavy && loss.all[HURRIED].left <= -(int64_t)p->burst_ns));
+}
+
+/* 0: not at all. */
+static uint64_t allowed(struct tenant *t, uint64_t now)
+{
+	const struct opener_patience *p = patience;
 	int64_t ns;
 
-	refill(all, p->burst_ns, p->percent, now);
-	refill(one, p->tenant_burst_ns, p->tenant_percent, now);
-	ns = MIN((int64_t)p->each_ns, MIN(all->left, one->left));
+	refill_for(t, now);
+	if (is_over(t))
+		return 0;
+	ns = MIN((int64_t)p->each_ns, MIN(loss.all[kind()].left, t->b[kind()].left));
 	if (loss.last_until)
 		ns = MIN(ns, (int64_t)(loss.last_until - now));
 	return ns < (int64_t)p->least_ns ? p->least_ns : (uint64_t)ns;
@@ -255,16 +310,37 @@ static bool rests(struct miss *m, uint64_t now)
 	return hangs(m) || (!m->answered && (loss.last_until ? now >= loss.last_until : now < m->until));
 }
 
+static struct miss *add(const struct fileop *op, uint64_t key, const struct hungmount *hm);
+
+/* Its tenant has lost too much for us to ask. What is never read is reported. */
+static void leave_out(const struct fileop *op, uint64_t key)
+{
+	const struct hungmount unknown = { 0 };
+	struct miss *m = find(key);
+
+	if (!m && loss.misses.n < MISSES_MAX)
+		m = add(op, key, &unknown);
+	loss.more += !m;
+	if (m)
+		m->answered = false;
+}
+
 static uint64_t wait_for(const struct fileop *op, uint64_t key, uint64_t now)
 {
+	struct tenant *t = of_tenant();
+	uint64_t ns;
+
 	if (takes_lock(op) && subject.pid && rests(find(lock_key()), now))
 		return 0;
-	/* However much others of its tenant have lost. */
-	if (u64map_get(&loss.local, key))
+	ns = allowed(t, now);
+	/* However much others of its tenant have lost, but not beyond all measure. */
+	if (ns && u64map_get(&loss.local, key))
 		return patience->each_ns;
-	if (rests(find(key), now))
+	if (rests(find(key), now) || has_most(t))
 		return 0;
-	return has_most(of_tenant()) ? 0 : allowed(now);
+	if (!ns)
+		leave_out(op, key);
+	return ns;
 }
 
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
@@ -288,11 +364,21 @@ static void has_answered(uint64_t key)
 		m->answered = true;
 }
 
-void opener_loss_answered(const struct fileop *op, uint64_t key, bool local)
+/* What answers late costs as much as what does not answer. */
+static void slept_for(uint64_t slept)
 {
-	if (!local && !atomic_load_explicit(&loss.any, memory_order_relaxed))
+	if (kind() != HURRIED || slept < SLEEP_MIN)
+		return;
+	atomic_store(&loss.any, true);
+	lose(of_tenant(), slept, clock_mono_ns());
+}
+
+void opener_loss_answered(const struct fileop *op, uint64_t key, bool local, uint64_t slept)
+{
+	if (!local && slept < SLEEP_MIN && !atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&loss.lock);
+	slept_for(slept);
 	if (local && loss.local.n >= LOCAL_MAX)
 		u64map_clear(&loss.local);
 	if (local)
@@ -311,6 +397,8 @@ static struct miss *add(const struct fileop *op, uint64_t key, const struct hung
 	m->m.who = xstrdup(subject.who);
 	m->m.what = xstrdup(hm->memory && takes_lock(op) ? "the mappings" : what_of(op));
 	m->m.pid = subject.pid;
+	m->m.dev = subject.dev;
+	m->m.mappings = takes_lock(op) ? hm->memory : op->kind == FILEOP_TEXT && op->path && !strcmp(op->path, "maps");
 	m->m.mount = *hm;
 	m->of = of_tenant();
 	m->sock = -1;
@@ -331,9 +419,7 @@ void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t 
 	if (hm.memory && takes_lock(op) && subject.pid)
 		key = lock_key();
 	u64map_del(&loss.local, key);
-	allowed(now);
-	of_all()->left -= (int64_t)ns;
-	of_tenant()->b.left -= (int64_t)ns;
+	lose(of_tenant(), ns, now);
 	m = find(key);
 	if (!m && loss.misses.n < MISSES_MAX)
 		m = add(op, key, &hm);
@@ -377,6 +463,35 @@ uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void 
 	}
 	pthread_mutex_unlock(&loss.lock);
 	return n;
+}
+
+void opener_waited(uint64_t *all, uint64_t *most)
+{
+	uint64_t key, val;
+
+	*all = *most = 0;
+	pthread_mutex_lock(&loss.lock);
+	for (size_t it = 0; u64map_next(&loss.tenants, &it, &key, &val);) {
+		const struct tenant *t = (const struct tenant *)(uintptr_t)val;
+
+		*all += t->waited;
+		*most = MAX(*most, t->waited);
+	}
+	pthread_mutex_unlock(&loss.lock);
+}
+
+void opener_misses_settle(bool (*missing)(void *ctx, const struct opener_miss *m), void *ctx)
+{
+	uint64_t key, val;
+
+	pthread_mutex_lock(&loss.lock);
+	for (size_t it = 0; u64map_next(&loss.misses, &it, &key, &val);) {
+		struct miss *m = (struct miss *)(uintptr_t)val;
+
+		if (!m->answered)
+			m->answered = !missing(ctx, &m->m);
+	}
+	pthread_mutex_unlock(&loss.lock);
 }
 
 uint64_t opener_unread(void)

@@ -48,22 +48,30 @@ extern const struct opener_patience opener_flooded;
  */
 void opener_last_chance(uint64_t ns);
 
-/* How long to wait for @op, ns. 0: not at all. *@key: for the next two. */
+/* How long to wait for @op, ns. 0: not at all, and if it is never read it counts as a miss. *@key: for the next two. */
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
-/* @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. */
-void opener_loss_answered(const struct fileop *op, uint64_t key, bool local);
+/*
+ * @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. @slept: ns
+ * that the opener waited for anything but a CPU. It counts as lost for threads that must not be late.
+ */
+void opener_loss_answered(const struct fileop *op, uint64_t key, bool local, uint64_t slept);
 /*
  * It lost @ns. @opener hangs, and is to be killed afterwards. @sock: its socket, taken; while it hangs, the
  * object is not asked again.
  */
 void opener_loss_lost(const struct fileop *op, uint64_t key, uint64_t ns, pid_t opener, int sock);
 
+/* How long threads that must not be late have lost so far, ns: for all tenants, and for the one that cost most. */
+void opener_waited(uint64_t *all, uint64_t *most);
+
 struct opener_miss {
 	const char *who;	/* the tenant's cgroup; "" = unknown */
 	const char *what;	/* "/tmp/perf-7.map", "the mappings" */
 	uint32_t pid;		/* of the process; 0 = unknown */
+	dev_t dev;		/* it is about all mapped files of this device; 0 = it is not */
+	bool mappings;		/* it is about the mappings of the process */
 	struct hungmount mount;	/* what is known about where it is */
-	uint64_t tries;
+	uint64_t tries;		/* 0: it was never asked, as its tenant had answered too late before */
 	bool hangs;		/* an opener still waits, or mount.waits; otherwise it was only late, and nobody asked again */
 };
 /*
@@ -71,6 +79,11 @@ struct opener_miss {
  * how many more there were.
  */
 uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx);
+/*
+ * Forgets those of which @missing says that nothing is: what was read in another way, or that nobody
+ * needs any more.
+ */
+void opener_misses_settle(bool (*missing)(void *ctx, const struct opener_miss *m), void *ctx);
 /* How many these are, and those that were left out. */
 uint64_t opener_unread(void);
 

@@ -1,6 +1,7 @@
 #include "host/opener_serve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/xalloc.h"
+#include "host/clock.h"
 #include "host/fileop.h"
 #include "host/opener_wire.h"
 #include "host/sandbox.h"
@@ -54,9 +56,11 @@ static int put_aside(const struct fileop_result *r)
 	return fd < 0 ? -errno : fd;
 }
 
-static int answer(int sock, int err, const struct fileop_result *r)
+static int answer(int sock, int err, const struct fileop_result *r, uint64_t slept)
 {
-	struct wire_answer a = { .err = err, .st = r->st, .found = r->found, .len = r->len, .refused = sandbox_refused() };
+	struct wire_answer a = {
+		.err = err, .st = r->st, .found = r->found, .len = r->len, .slept = slept, .refused = sandbox_refused(),
+	};
 	int fds[WIRE_FDS], n = 0, aside = -1, ret;
 
 	a.has_fd = r->fd >= 0;
@@ -76,10 +80,49 @@ static int answer(int sock, int err, const struct fileop_result *r)
 	return ret;
 }
 
+/* ---- what it waits for ---- */
+
+/* The file of this process, open; -1: the kernel does not count (CONFIG_SCHED_INFO), or this is no opener. */
+static int schedstat = -1;
+
+/* Times at which an operation began; ns. */
+struct stage {
+	uint64_t wall, cpu, queued;
+};
+
+/* How long this process waited for a CPU, ns. */
+static uint64_t queued(void)
+{
+	char text[64];
+	ssize_t n = schedstat < 0 ? -1 : pread(schedstat, text, sizeof(text) - 1, 0);
+	const char *second;
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	second = strchr(text, ' ');
+	return second ? strtoull(second, NULL, 10) : 0;
+}
+
+static struct stage now(void)
+{
+	return (struct stage){ clock_mono_ns(), clock_thread_ns(), queued() };
+}
+
+/* The wait for a CPU is nobody's fault but the machine's. */
+static uint64_t slept_since(const struct stage *then)
+{
+	const struct stage s = now();
+	const uint64_t wall = s.wall - then->wall, busy = s.cpu - then->cpu + s.queued - then->queued;
+
+	return schedstat >= 0 && wall > busy ? wall - busy : 0;
+}
+
 bool opener_serve_one(int sock, int (*run)(const struct fileop *op, struct fileop_result *r))
 {
 	static struct request rq;
 	struct fileop_result r = { .fd = -1 };
+	struct stage begun;
 	struct fileop op;
 	int fds[WIRE_FDS], n, err;
 	ssize_t got = wire_recv(sock, &rq, sizeof(rq), fds, &n);
@@ -88,11 +131,12 @@ bool opener_serve_one(int sock, int (*run)(const struct fileop *op, struct fileo
 		return true;
 	if (!got)
 		return false;
+	begun = now();
 	err = got < 0 ? (int)got : -EINVAL;
 	if (got > 0 && decode(&rq, (size_t)got, fds, n, &op))
 		err = run(&op, &r);
 	/* Before the descriptors are closed, which may wait. */
-	if (rq.head.kind != FILEOP_CLOSE && answer(sock, err, &r))
+	if (rq.head.kind != FILEOP_CLOSE && answer(sock, err, &r, slept_since(&begun)))
 		return false;
 	fileop_result_fini(&r);
 	wire_close(fds, n);
@@ -102,6 +146,7 @@ bool opener_serve_one(int sock, int (*run)(const struct fileop *op, struct fileo
 void opener_serve(int sock)
 {
 	fileop_be_careful();
+	schedstat = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
 	while (opener_serve_one(sock, fileop_run))
 		;
 	_exit(0);

@@ -24,6 +24,7 @@ struct wire_answer {
 	int32_t err;		/* 0 or negative errno */
 	struct stat st;
 	uint64_t found, len;	/* len: bytes that follow, or are in the memfd */
+	uint64_t slept;		/* ns that it waited for anything but a CPU */
 	int32_t refused;	/* a system call that its sandbox refused; -1 = none */
 	uint8_t has_fd, has_data, in_memfd;
 };

@@ -19,7 +19,7 @@ struct line {
 	char *type, *point;	/* owned; NULL = unknown */
 	uint64_t mount;		/* 0 = unknown */
 	uint32_t pid;
-	bool memory;
+	bool memory, late;	/* late: not asked any more, as its tenant answers late */
 	uint64_t n;
 };
 
@@ -38,12 +38,21 @@ static bool same(const char *a, const char *b)
 
 static bool belongs(const struct line *l, const struct opener_miss *m, const char *who)
 {
-	return !strcmp(l->who, who) && l->memory == m->mount.memory && l->mount == m->mount.id && same(l->type, m->mount.type);
+	return !strcmp(l->who, who) && l->memory == m->mount.memory && l->late == !m->hangs && l->mount == m->mount.id && same(l->type, m->mount.type);
 }
 
 static char *copy(const char *s)
 {
 	return s ? xstrdup(s) : NULL;
+}
+
+/* One more in line @i, which may be a new one. */
+static void count(struct lines *l, size_t i, const struct opener_miss *m, const char *who)
+{
+	if (i == l->n)
+		l->v[l->n++] = (struct line){ xstrdup(who), xstrdup(m->what), copy(m->mount.type), copy(m->mount.point),
+					      m->mount.id, m->pid, m->mount.memory, !m->hangs, 0 };
+	l->v[i].n++;
 }
 
 static void add(void *ctx, const struct opener_miss *m)
@@ -57,15 +66,13 @@ static void add(void *ctx, const struct opener_miss *m)
 		l->whose(l->ctx, m, &who);
 	pr_verbose("%s: '%s'%s%s, file system %s, asked %" PRIu64 " time%s", m->hangs ? "no answer" : "no answer in time", m->what,
 		   who.len ? " of " : "", who.s, m->mount.type ? m->mount.type : "unknown", m->tries, plural(m->tries));
-	for (; m->hangs && i < l->n && !belongs(&l->v[i], m, who.s); i++)
-		others += !strcmp(l->v[i].who, who.s);
-	if (m->hangs && i == l->n && (i == LINES_MAX || others == TENANT_MAX)) {
-		l->more++;
-	} else if (m->hangs) {
-		if (i == l->n)
-			l->v[l->n++] = (struct line){ xstrdup(who.s), xstrdup(m->what), copy(m->mount.type), copy(m->mount.point),
-						      m->mount.id, m->pid, m->mount.memory, 0 };
-		l->v[i].n++;
+	if (m->hangs || !m->tries) {
+		for (; i < l->n && !belongs(&l->v[i], m, who.s); i++)
+			others += !strcmp(l->v[i].who, who.s);
+		if (i == l->n && (i == LINES_MAX || others == TENANT_MAX))
+			l->more++;
+		else
+			count(l, i, m, who.s);
 	}
 	strbuf_fini(&who);
 }
@@ -83,7 +90,10 @@ static void tell(const struct line *l)
 	if (l->who[0])
 		strbuf_addf(&sb, " of %s", l->who);
 	strbuf_adds(&sb, " could not be read: ");
-	if (l->memory)
+	if (l->late)
+		strbuf_addf(&sb, "other%s answered so late that %s not asked", l->who[0] ? " files of it" : "s",
+			    l->n > 1 ? "they were" : "it was");
+	else if (l->memory)
 		strbuf_addf(&sb, "the process%s keep%s %s memory locked", l->n > 1 ? "es" : "", l->n > 1 ? "" : "s", l->n > 1 ? "their" : "its");
 	else if (l->type && l->point)
 		strbuf_addf(&sb, "the file system, %s at '%s', does not answer", l->type, l->point);

@@ -25,6 +25,7 @@ struct proc_facts {
 	uint64_t mnt_ns, pid_ns, user_ns;	/* inodes; 0 = not allowed to look */
 	uint32_t fsuid;
 	bool have_fsuid;
+	uint64_t account;	/* of its tenant, for opener_for(); 0 = unknown */
 	bool running;			/* when its stat was read */
 	bool kthread;
 	bool forked;			/* no exec since its fork */

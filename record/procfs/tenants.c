@@ -178,6 +178,11 @@ struct tenant *tenants_of(struct tenants *ts, const char *cgroup, uint32_t uid)
 	return add(ts, cgroup, len, uid);
 }
 
+uint64_t tenant_account(const struct tenant *t)
+{
+	return key_of(t->cgroup, strlen(t->cgroup), t->by_user ? t->uid : UINT64_MAX);
+}
+
 /* ---- what is held ---- */
 
 /* What of @held is beyond a tenant's own part. */

@@ -66,6 +66,9 @@ void tenants_fini(struct tenants *ts);
  */
 struct tenant *tenants_of(struct tenants *ts, const char *cgroup, uint32_t uid);
 
+/* A number that tells @t from others, for opener_for(): its new cgroups and processes have the same. */
+uint64_t tenant_account(const struct tenant *t);
+
 /* May @t hold @n more? Then it does. NULL: no tenant, with wide limits; has all rates, below. */
 bool tenants_take(struct tenants *ts, struct tenant *t, enum tenant_hold what, uint64_t n);
 /* It holds @n more, or less, whatever it may. */

@@ -60,6 +60,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 		proc_facts_put(&pt->files.pins, f);
 		return -ESRCH;
 	}
+	f->account = tenant_account(tenants_of(&pt->tenants, f->cgroup, f->fsuid));
 	proc_facts_on_behalf(f, p->pid);
 	if (!p->ppid)
 		p->ppid = f->ppid;

@@ -71,9 +71,10 @@ static int reach_dso(const struct proctab *pt, const struct dso *d, struct captu
 	}
 	if (d->pin.fd < 0)
 		return -ENOENT;
-	job->tenant = d->ev.mnt_ns;
+	job->tenant = d->tenant ? tenant_account(d->tenant) : d->ev.mnt_ns;
+	job->cgroup = d->tenant ? xstrdup(d->tenant->cgroup) : NULL;
 	job->pid = d->pid;
-	opener_for(job->tenant, "", job->pid);
+	opener_for(job->tenant, job->cgroup ? job->cgroup : "", job->pid);
 	opener_about(hash_combine(job->kind, job->id), job->name);
 	changed = has_changed(d);
 	opener_about(0, NULL);

@@ -1,6 +1,7 @@
 /* The known processes: by pid, and in the order in which they ended. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "base/xalloc.h"
 #include "host/opener_loss.h"
@@ -89,15 +90,40 @@ void proc_free(struct proc *p)
 
 void proc_facts_on_behalf(const struct proc_facts *f, uint32_t pid)
 {
-	opener_for(hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup, pid);
+	opener_for(f->account ? f->account : hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup, pid);
 }
 
 void proc_on_behalf(const struct proc *p)
 {
 	const struct proc_facts *f = proc_who(p) ? proc_who(p) : p->anc;
+	const char *who = f ? f->cgroup : "";
+	const struct tenant *t = p->tenant;
 
-	if (f && f->cgroup[0])
+	if (t)
+		opener_for(tenant_account(t), who, p->pid);
+	else if (who[0])
 		proc_facts_on_behalf(f, p->pid);
 	else
 		opener_for(p->mnt_ns ? p->mnt_ns : p->pid, "", p->pid);
+}
+
+/* Was code of it sampled, and is the file neither held nor captured? */
+static bool is_unread(const struct dso *d)
+{
+	return d->seen.n && d->pin.fd < 0 && d->captured < d->seen.n;
+}
+
+bool proctab_misses(const struct proctab *pt, dev_t dev, uint32_t pid)
+{
+	const struct proc *p = pid ? proctab_find(pt, pid) : NULL;
+
+	if (!dev)
+		return !p || !p->known;
+	for (size_t i = 0; i < pt->files.dsos.n; i++) {
+		const struct dso *d = pt->files.dsos.dsos[i];
+
+		if (makedev(d->ev.dev_major, d->ev.dev_minor) == dev && is_unread(d))
+			return true;
+	}
+	return false;
 }

@@ -169,6 +169,11 @@ void proctab_look_ahead(struct proctab *pt, bool (*exec_since)(void *ctx, uint32
  */
 void proctab_let_go(struct proctab *pt, uint64_t time);
 /*
+ * For opener_misses_settle(): was code of files on device @dev sampled that are neither held nor captured?
+ * With @dev 0: are the mappings of @pid unknown? 0 and 0: true.
+ */
+bool proctab_misses(const struct proctab *pt, dev_t dev, uint32_t pid);
+/*
  * Calls @fn for what was left out in the whole run because tenants had used up their budgets, one
  * tenant after the other. Times are 0.
  */

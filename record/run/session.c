@@ -548,6 +548,15 @@ static void whose(void *ctx, const struct opener_miss *m, struct strbuf *out)
 		strbuf_addc(out, '\'');
 }
 
+static void tell_waited(void)
+{
+	uint64_t all, most;
+
+	opener_waited(&all, &most);
+	pr_verbose("waited %.1f ms for files and processes that answered late or not at all, %.1f ms for one tenant", (double)all / 1e6,
+		   (double)most / 1e6);
+}
+
 /*
  * After the last sample: the rest of the rings, rows, ledger, END. 0 or negative errno after a
  * message.
@@ -601,6 +610,7 @@ static int finish(struct session *s, struct loop *l)
 		summary_print(&s->ledger, s->o, &sum);
 	if (!err)
 		event_summary_print(&s->ev, s->sink->events, &s->ledger, &s->spool.total, l->enabled_at);
+	tell_waited();
 	budget_summary_print(s->pt, s->facts);
 	unanswered_tell(whose, s);
 	return err < 0 ? err : tell_ran(s, stopped);

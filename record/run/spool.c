@@ -170,9 +170,15 @@ static int step_closing(struct spool *sp, bool wait)
 	return complete(sp);
 }
 
+static bool is_missing(void *pt, const struct opener_miss *m)
+{
+	return proctab_misses(pt, m->dev, m->mappings ? m->pid : 0);
+}
+
 static void cut_ledger(struct spool *sp, uint64_t now, bool last, struct ledger_part *part)
 {
 	sink_settle(sp->sink);
+	opener_misses_settle(is_missing, sp->pt);
 	sp->ledger->l.unread = opener_unread();
 	ledger_cut(sp->ledger, sp->ev, now, now - sp->since, last, part);
 }

@@ -9,6 +9,7 @@ need_target spin
 need_target spin-a
 need_target hungfs
 need_target locked
+need_target mapslate
 [ -e /dev/fuse ] || skip_all "no /dev/fuse here"
 mkdir "$T/probe"
 "$TARGETS/hungfs" "$T/probe" /bin/true now /bin/true 2>"$T/err"
@@ -165,6 +166,16 @@ for sig in INT TERM; do
 	check "SIG$sig: it ends within a second ($took ms)" test "$took" -lt $((usual + 1000))
 	check "SIG$sig: the file can be read" "$NSPROF" info "$T/data.$sig"
 done
+
+# ---- a file system that always answers, but late: each new process maps a new file of it
+HUNG_CG=late hung late late-8 "$T/late/f" "$TARGETS/mapslate" "$T/late/f" 60
+begun=$(date +%s%N)
+check "late: it records" within 60 "$NSPROF" record -v -a -F 199 --duration 2 -o "$T/data.late"
+took=$((($(date +%s%N) - begun) / 1000000))
+waited=$(sed -n 's/.* late or not at all, \([0-9]*\).* ms for one tenant$/\1/p' "$T/err")
+check "late: the drain waits $waited ms: twice what a tenant may lose at once, 5 % of the time, and one answer" \
+	test "$waited" -le $((2 * 80 + took / 20 + 80))
+kill -KILL "$HUNG"
 
 # ---- folders that a user of nsprof names, or that runtimes use
 hung named now "$T/named/f" "$T/named/spin" --rest 120

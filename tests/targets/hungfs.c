@@ -5,7 +5,9 @@
  *   now      none, from the beginning
  *   getattr, open, read, write, flush    none of this kind, from the beginning
  *   usr1     after SIGUSR1
+ *   late-MS  all are answered, those of a profiler MS milliseconds late
  *
+ * Names that begin with "app" and end with a number are other files with the same bytes.
  * COMMAND may be a program that FOLDER hides, one in it, or hungfs for one more folder. The server ends
  * with it, and what waits for it then fails. Requests and answers are those of <linux/fuse.h>; attributes
  * are never cached.
@@ -27,7 +29,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define APP 2	/* its inode; the root's is 1 */
+#define APP 2	/* its inode; the root's is 1, that of "app7" is 9 */
 
 static volatile sig_atomic_t hung;
 static char *bytes;
@@ -70,7 +72,7 @@ static void answer(int fd, uint64_t id, int err, const void *data, size_t len)
 static struct fuse_attr attr_of(uint64_t ino)
 {
 	return (struct fuse_attr){
-		.ino = ino, .size = ino == APP ? nbytes : 0, .mode = ino == APP ? S_IFREG | 0755 : S_IFDIR | 0777,
+		.ino = ino, .size = ino >= APP ? nbytes : 0, .mode = ino >= APP ? S_IFREG | 0755 : S_IFDIR | 0777,
 		.nlink = 1, .blksize = 4096,
 	};
 }
@@ -84,8 +86,9 @@ static void serve(int fd, const struct fuse_in_header *h)
 
 		answer(fd, h->unique, 0, &o, sizeof(o));
 	} else if (h->opcode == FUSE_LOOKUP) {
-		struct fuse_entry_out o = { .nodeid = APP, .attr = attr_of(APP) };
-		int missing = strcmp(in, "app") != 0;
+		uint64_t ino = APP + (strncmp(in, "app", 3) ? 0 : strtoull((const char *)in + 3, NULL, 10));
+		struct fuse_entry_out o = { .nodeid = ino, .attr = attr_of(ino) };
+		int missing = strncmp(in, "app", 3) != 0;
 
 		answer(fd, h->unique, missing ? -ENOENT : 0, &o, missing ? 0 : sizeof(o));
 	} else if (h->opcode == FUSE_GETATTR) {
@@ -121,15 +124,33 @@ static int is_hung(const char *when, uint32_t opcode)
 	       (!strcmp(when, "flush") && opcode == FUSE_FLUSH);
 }
 
+/* The kernel tells who asks. */
+static int is_profiler(uint32_t pid)
+{
+	char path[64], comm[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (read(fd, comm, sizeof(comm) - 1) < 0)
+		comm[0] = 0;
+	close(fd);
+	return !strncmp(comm, "nsprof", 6);
+}
+
 int main(int argc, char **argv)
 {
 	static char buf[1 << 18];
 	char options[128];
 	pid_t child;
 	int fd, program;
+	long late;
 
 	if (argc < 5)
 		return 2;
+	late = strncmp(argv[3], "late-", 5) ? 0 : atol(argv[3] + 5);
 	load(argv[2]);
 	program = open(argv[4], O_PATH | O_CLOEXEC);
 	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
@@ -159,7 +180,10 @@ int main(int argc, char **argv)
 
 		if (n < 0 && errno != EINTR && errno != ENOENT)
 			return 0;
-		if (n > 0 && !is_hung(argv[3], ((struct fuse_in_header *)buf)->opcode))
-			serve(fd, (struct fuse_in_header *)buf);
+		if (n <= 0 || is_hung(argv[3], ((struct fuse_in_header *)buf)->opcode))
+			continue;
+		if (late && is_profiler(((struct fuse_in_header *)buf)->pid))
+			usleep((useconds_t)(1000 * late));
+		serve(fd, (struct fuse_in_header *)buf);
 	}
 }
