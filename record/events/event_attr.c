@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "event.h"
+#include "events/odd_period.h"
 #include "events/perf_layout.h"
 #include "events/perm.h"
 
@@ -74,6 +75,12 @@ static void attr_tells(struct perf_event_attr *attr, const struct events *ev)
 	attr->namespaces = !!(ev->feats & FEAT_NAMESPACES);
 }
 
+uint64_t event_first_period(const struct events *ev, const struct rec_event *e)
+{
+	/* What reports its switches is opened before it. */
+	return e->sel.waits ? odd_period_near(e->now, ev->nswitches) : e->now;
+}
+
 /* Frequency or period, and what else tells how samples are taken. Members of {...}:S take none. */
 static void attr_rate(struct perf_event_attr *attr, const struct events *ev, const struct rec_event *e)
 {
@@ -81,7 +88,7 @@ static void attr_rate(struct perf_event_attr *attr, const struct events *ev, con
 		return;
 	attr->freq = !e->period;
 	if (e->period) {
-		attr->sample_period = e->now;
+		attr->sample_period = event_first_period(ev, e);
 	} else {
 		attr->sample_freq = e->freq;
 		attr->sample_type |= PERF_SAMPLE_PERIOD;

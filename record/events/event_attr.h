@@ -32,6 +32,12 @@ int event_open(struct events *ev, size_t event, const struct event_place *at);
  */
 int event_open_probing(struct events *ev, size_t event, const struct event_place *at);
 
+/*
+ * The fixed period (not 0) of @e where it is opened next. Those of --off-cpu are not all the same: see
+ * odd_period.h.
+ */
+uint64_t event_first_period(const struct events *ev, const struct rec_event *e);
+
 /* 0, or -EINVAL after a message: --strict-freq, and the frequency of an event would be clamped. */
 int events_check_freq(const struct record_opts *o, const struct evsel *sels, size_t n);
 /*

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "events/open.h"
 #include "events/perf_layout.h"
 #include "events/ringplan.h"
 
@@ -71,7 +72,7 @@ bool events_varies(const struct events *ev, size_t event)
 {
 	const struct rec_event *e = &ev->v[event];
 
-	return e->sel.waits && e->period && (e->sel.period > 1 || e->sel.every);
+	return e->sel.waits && e->period && (e->sel.period > 1 || e->sel.every) && events_can_set_period(ev);
 }
 
 size_t events_waits(const struct events *ev)

@@ -30,6 +30,8 @@ struct event_fd {
 	uint32_t event;		/* index into events.v; 0 for side-band */
 	uint64_t cgroup;	/* id of the cgroup it counts, otherwise 0 */
 	uint64_t id;		/* PERF_EVENT_IOC_ID; 0: not asked for */
+	/* With --off-cpu: the period in the kernel, and the samples that it had taken when it got that. */
+	uint64_t period, drawn;
 };
 
 /* One event of the recording, opened many times: for each CPU, and there for each cgroup or thread. */
@@ -163,7 +165,10 @@ bool events_split(const struct events *ev);
  * unbounded.
  */
 bool events_thins(const struct events *ev, size_t event);
-/* Is its period drawn again all the time, as off_cpu.h does for threads that leave the CPU? */
+/*
+ * Does each of its descriptors have a period of its own, which off_cpu.h draws again? Inherited
+ * events keep theirs: see events_can_set_period().
+ */
 bool events_varies(const struct events *ev, size_t event);
 /* The event of --off-cpu: its index, otherwise SIZE_MAX. It comes with switches. */
 size_t events_waits(const struct events *ev);

@@ -174,7 +174,8 @@ static int open_event(struct events *ev, size_t event, struct event_place at)
 
 static int remember(struct events *ev, size_t event, int fd, uint32_t c, uint64_t cgroup)
 {
-	struct event_fd e = { .fd = fd, .cpu = c, .event = (uint32_t)event, .cgroup = cgroup };
+	struct event_fd e = { .fd = fd, .cpu = c, .event = (uint32_t)event, .cgroup = cgroup,
+			      .period = event_first_period(ev, &ev->v[event]) };
 
 	if (events_have_ids(ev)) {
 		if (ioctl(fd, PERF_EVENT_IOC_ID, &e.id)) {

@@ -8,55 +8,12 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "events/odd_period.h"
 #include "events/ringplan.h"
 
 #define NS_PER_SEC 1000000000ull
 /* Fewer switches than come in so much time say nothing about their rate, ns. */
 #define BURST_NS 2000000ull
-
-static bool is_prime(uint64_t n)
-{
-	if (n < 3 || n % 2 == 0)
-		return false;
-	for (uint64_t d = 3; d * d <= n; d += 2)
-		if (n % d == 0)
-			return false;
-	return true;
-}
-
-/* Up to a half around the mean, at random: the first odd prime from there in one direction, or 1. */
-static uint64_t prime_below(uint64_t mean, uint64_t random)
-{
-	uint64_t n = mean - random % (mean / 2 + 1);
-
-	while (n > 1 && !is_prime(n))
-		n--;
-	return MAX(n, 1ull);
-}
-
-static uint64_t prime_above(uint64_t mean, uint64_t random)
-{
-	uint64_t n = mean + random % (mean / 2 + 1);
-
-	while (!is_prime(n))
-		n++;
-	return n;
-}
-
-uint64_t off_cpu_draw(uint64_t mean, uint64_t random)
-{
-	const uint64_t more = hash_combine(random, 1);
-	uint64_t low, high;
-
-	if (mean <= 1)
-		return 1;
-	low = prime_below(mean, random);
-	high = prime_above(mean, more);
-	if (low == high)
-		return mean;
-	/* The nearer one is taken more often. */
-	return hash_combine(more, 2) % (high - low) < mean - low ? high : low;
-}
 
 uint64_t off_cpu_mean(uint64_t outs, uint64_t ns, uint64_t copies)
 {
@@ -77,7 +34,7 @@ void off_cpu_init(struct off_cpu *o, struct events *ev, const struct sink *sink)
 	o->copies = MAX(MIN(ring / ev->record_bytes * 1000 / RING_MS, (uint64_t)WAITS_COPIES), 1ull);
 	o->cpu = xcalloc(ev->target->ncpus, sizeof(*o->cpu));
 	for (uint32_t c = 0; c < ev->target->ncpus; c++)
-		o->cpu[c].mean = o->cpu[c].period = ev->v[event].period;
+		o->cpu[c].mean = ev->v[event].period;
 }
 
 void off_cpu_fini(struct off_cpu *o)
@@ -109,26 +66,40 @@ static bool bursts(const struct off_cpu *o)
 	return false;
 }
 
-static void set_period(struct off_cpu *o, const struct event_fd *e)
+bool off_cpu_due(uint64_t samples, uint64_t period, uint64_t mean)
 {
-	uint64_t period = o->cpu[e->cpu].period;
-
-	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period))
-		pr_verbose("off-cpu: the kernel keeps the period of one event");
+	if (period == 1 && mean <= 1)
+		return false;
+	return samples >= OFF_CPU_SAMPLES || period * OFF_CPU_FAR < mean || period > mean * OFF_CPU_FAR;
 }
 
-/* All events of a CPU have one period, as together they are what that CPU switches. */
-static void set_periods(struct off_cpu *o)
+static void draw(struct off_cpu *o, struct event_fd *e, uint64_t mean, uint64_t taken)
+{
+	uint64_t period;
+
+	o->random = hash_combine(o->random + 1, e->id);
+	period = odd_period_draw(mean, o->random);
+	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period))
+		pr_verbose("off-cpu: the kernel keeps the period of one event");
+	e->period = period;
+	e->drawn = taken;
+}
+
+static void draw_periods(struct off_cpu *o)
 {
 	const struct events *ev = o->ev;
 	size_t changes = 0;
 
 	for (size_t i = 0; i < ev->nsamples && changes < OFF_CPU_CHANGES_MAX; i++) {
-		const struct event_fd *e = &ev->samples[o->next++ % ev->nsamples];
+		struct event_fd *e = &ev->samples[o->next++ % ev->nsamples];
+		uint64_t taken;
 
 		if (e->event != o->event)
 			continue;
-		set_period(o, e);
+		taken = sampled_events_waits(o->sink->events, e->id);
+		if (!off_cpu_due(taken - e->drawn, e->period, o->cpu[e->cpu].mean))
+			continue;
+		draw(o, e, o->cpu[e->cpu].mean, taken);
 		changes++;
 	}
 	o->next = ev->nsamples ? o->next % ev->nsamples : 0;
@@ -137,21 +108,12 @@ static void set_periods(struct off_cpu *o)
 void off_cpu_step(struct off_cpu *o, uint64_t now)
 {
 	const uint64_t past = now - o->stepped;
-	bool fixed = true;
 
 	if (o->event == SIZE_MAX || (o->stepped && past < OFF_CPU_STEP_NS && (past < BURST_NS || !bursts(o))))
 		return;
-	for (uint32_t c = 0; c < o->ev->target->ncpus; c++) {
-		struct off_cpu_rate *r = &o->cpu[c];
-
-		if (o->ev->v[o->event].sel.every && o->stepped)
-			adapt(o, c, past);
-		o->random = hash_combine(o->random + 1, now);
-		fixed &= r->mean == 1 && r->period == 1;
-		r->period = off_cpu_draw(r->mean, o->random);
-	}
+	for (uint32_t c = 0; c < o->ev->target->ncpus && o->ev->v[o->event].sel.every && o->stepped; c++)
+		adapt(o, c, past);
 	o->known = o->stepped > 0;
 	o->stepped = now;
-	if (!fixed)
-		set_periods(o);
+	draw_periods(o);
 }

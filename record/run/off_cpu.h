@@ -4,9 +4,10 @@
  * of the user, or is adapted on each CPU, so that copies stay below WAITS_COPIES per second
  * and below what its ring holds in the time that it should (RING_MS).
  *
- * A fixed period meets periodic waits always at the same place: of two that alternate, an even one
- * never sees the second. So it is drawn again every OFF_CPU_STEP_NS, on each CPU, from the odd primes
- * around the mean.
+ * A fixed period meets periodic waits always at the same place. So each event gets a new one from the
+ * odd primes around the mean (odd_period.h), after it has taken OFF_CPU_SAMPLES samples. Not sooner:
+ * the kernel begins to count again at each change (_perf_event_period() in kernel/events/core.c), so
+ * an event that comes less than once per period between two changes would take no sample at all.
  */
 #ifndef NSPROF_OFF_CPU_H
 #define NSPROF_OFF_CPU_H
@@ -20,13 +21,19 @@
 #include "sink/sink_switches.h"
 
 #define OFF_CPU_STEP_NS 100000000ull
+/*
+ * Samples that an event takes with one period. At each change, up to a period of what it counted is
+ * lost, or the kernel takes one sample more, so the mean is off by a 32nd or a 16th.
+ */
+#define OFF_CPU_SAMPLES 16u
+/* A period that is so much shorter or longer than the mean is changed at once. */
+#define OFF_CPU_FAR 4u
 /* Events that get another period in one step. Each takes microseconds, and events of threads may be many. */
 #define OFF_CPU_CHANGES_MAX 256u
 
 struct off_cpu_rate {		/* of one CPU of the target */
 	uint64_t outs;		/* at the latest step */
-	uint64_t mean;		/* switches per stack; 0: not known yet */
-	uint64_t period;	/* the one in force */
+	uint64_t mean;		/* switches per stack */
 };
 
 struct off_cpu {
@@ -47,10 +54,10 @@ void off_cpu_fini(struct off_cpu *o);
 void off_cpu_step(struct off_cpu *o, uint64_t now);
 
 /*
- * A period around @mean, an odd prime or 1, so that @mean is the mean of many. @random: any number,
- * a new one each time.
+ * Does an event get a new period? It has taken @samples since it got @period, which is to be @mean on
+ * average.
  */
-uint64_t off_cpu_draw(uint64_t mean, uint64_t random);
+bool off_cpu_due(uint64_t samples, uint64_t period, uint64_t mean);
 /* The mean at which @outs switches in @ns give at most @copies (not 0) stacks per second. */
 uint64_t off_cpu_mean(uint64_t outs, uint64_t ns, uint64_t copies);
 

@@ -88,6 +88,7 @@ void sampled_events_free(struct sampled_events *se)
 		tp_format_fini(&se->v[i].hidden);
 	event_budget_fini(&se->budget);
 	u64map_fini(&se->counts);
+	u64map_fini(&se->waits);
 	free(se->room);
 	free(se->whole);
 	free(se->v);
@@ -139,6 +140,8 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 		l.period = e->before;
 	if (sample_parse(h, &l, raw))
 		return SAMPLED_BAD;
+	if (se->open->v[id.event].sel.waits)
+		++*u64map_put(&se->waits, word(h, sizeof(*h)), NULL);
 	if (in->payload_len)
 		mask_payload(se, e, in);
 	in->period <<= e->shift;
@@ -183,6 +186,13 @@ uint32_t sampled_events_of(const struct sampled_events *se, uint64_t id)
 	struct event_id found;
 
 	return event_ids_find(&se->open->ids, id, &found) ? found.event : 0;
+}
+
+uint64_t sampled_events_waits(const struct sampled_events *se, uint64_t id)
+{
+	const uint64_t *n = u64map_get(&se->waits, id);
+
+	return n ? *n : 0;
 }
 
 void sampled_events_lost(struct sampled_events *se, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n)

@@ -40,6 +40,7 @@ struct sampled_events {
 	uint8_t *whole;		/* owned; the payload that is being masked */
 	/* The latest counts, by id. Those of members of inherited groups are by thread as well. */
 	struct u64map counts;
+	struct u64map waits;	/* by id: the samples that an event of --off-cpu took */
 	bool by_thread;
 };
 
@@ -69,6 +70,8 @@ bool sampled_events_member(struct sampled_events *se, const struct raw_sample *l
 bool sampled_events_knows(const struct sampled_events *se, uint64_t id);
 /* The event of @id; 0 if it is not known. */
 uint32_t sampled_events_of(const struct sampled_events *se, uint64_t id);
+/* The samples that the event of --off-cpu with @id has taken. */
+uint64_t sampled_events_waits(const struct sampled_events *se, uint64_t id);
 /* @n samples found no room on @cpu until @time (ns). The record about it was written by @event. */
 void sampled_events_lost(struct sampled_events *se, uint32_t cpu, uint32_t event, uint64_t time, uint64_t n);
 
