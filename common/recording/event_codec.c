@@ -560,13 +560,13 @@ static void dec_wakeup(struct cursor *c, uint64_t *time, struct ev_wakeup *ev)
 	ev->cpu = get_u32(c);
 }
 
-bool event_dec_time(const struct cursor *c, uint64_t last, uint64_t *time)
+bool event_dec_wakeup_time(const struct cursor *c, uint64_t last, uint64_t *time)
 {
 	struct cursor at = *c;
 	uint8_t type = cursor_u8(&at);
 
 	cursor_varint(&at);
-	if (type == EVENT_DSO || type == EVENT_CGROUP || type > EVENT_WAKEUP)
+	if (type != EVENT_WAKEUP)
 		return false;
 	*time = last + (uint64_t)cursor_svarint(&at);
 	return cursor_ok(&at);

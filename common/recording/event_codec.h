@@ -49,9 +49,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		   int *ret);
 
 /*
- * The time of the next event of @c, without taking it. @last: as *@time of event_dec_next(). False:
- * it has none.
+ * The time of the next event of @c if it is a wake-up, without taking it. @last: as *@time of
+ * event_dec_next(). False: it is another event.
  */
-bool event_dec_time(const struct cursor *c, uint64_t last, uint64_t *time);
+bool event_dec_wakeup_time(const struct cursor *c, uint64_t last, uint64_t *time);
 
 #endif

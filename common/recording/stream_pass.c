@@ -169,9 +169,13 @@ static int pass_events(struct pass *p, uint64_t run)
 {
 	uint64_t time;
 
-	/* Wakeups, above all, are wanted in the order of time among the switches. */
+	/*
+	 * Wake-ups are wanted in the order of time among the switches. Events that the recorder dates
+	 * itself, when it reads a container's state or a process's maps, are newer than samples behind
+	 * them. Switches that went by these would overtake the samples of their waits.
+	 */
 	while (run-- && !p->ret) {
-		if (p->sw && event_dec_time(&p->parts->events, p->time, &time))
+		if (p->sw && event_dec_wakeup_time(&p->parts->events, p->time, &time))
 			pass_switches(p, time, false);
 		if (p->ret)
 			break;

@@ -314,7 +314,7 @@ class Recording:
 		for is_sample in s.order:
 			if not is_sample:
 				event = next(events)
-				while event and switches and switches[-1].time < event.fields.get('time', 0):
+				while event and event.name == 'wakeup' and switches and switches[-1].time < event.fields['time']:
 					yield 'switch', switches.pop()
 				if event:
 					yield 'event', event

@@ -141,6 +141,11 @@ static int say_sample(void *ctx, const struct ev_sample *e)
 	return say(ctx, "sample %lu %u/%u\n", (long)e->time, e->pid, e->tid);
 }
 
+static int say_switch(void *ctx, const struct ev_switch *e)
+{
+	return say(ctx, "%s %lu %u\n", e->out ? "out" : "in", (long)e->time, e->tid);
+}
+
 static int say_length(void *ctx, const struct ev_event *e)
 {
 	((struct log *)ctx)->len = strlen(e->fields);
@@ -152,6 +157,7 @@ static const struct event_ops say_all = {
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
 	.absence = say_absence, .container = say_container, .budget = say_budget,
 	.event = say_event, .schedstat = say_schedstat, .wakeup = say_wakeup, .sample = say_sample,
+	.cpu_switch = say_switch,
 };
 
 /* Each event as text: as it is handed to the writer, and again as the reader returns it. */
@@ -366,6 +372,51 @@ static void test_events(void **state)
 	free(out);
 }
 
+/*
+ * A block has its switches together. They come back in the order of time among samples and
+ * wake-ups. Events that are dated later, as when a container was looked at, do not draw them before
+ * the sample of their wait.
+ */
+static void test_order_of_switches(void **state)
+{
+	static const uint64_t chain[] = { (uint64_t)-128, 0xffffffff81234567ull };
+	const struct ev_container ctr = {
+		.time = 900, .node = 1, .cgroup = "/a", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
+		.pod_ns = "", .pod_uid = "",
+	};
+	struct ev_event waits = { .time = 800, .role = ROLE_WAITS, .period = 1, .name = "off-cpu", .modifier = "", .unit = "ns",
+				  .filter = "", .fields = "" };
+	const struct ev_task task = { .time = 95, .pid = 5, .tid = 6, .ppid = 5, .ptid = 5 };
+	const struct ev_wakeup wakeup = { .time = 120, .pid = 5, .tid = 6 };
+	struct sample_in s = { .time = 100, .pid = 5, .tid = 6, .chain = chain, .nchain = 2 };
+	struct log *out = calloc(1, sizeof(*out));
+	struct rec_reader *r;
+	struct rec_writer *w;
+	char path[32];
+	int fd = gen_memfd(path), err;
+
+	(void)state;
+	w = rec_writer_new_events(fd, &err);
+	assert_non_null(w);
+	assert_int_equal(rec_writer_event(w, &waits), 0);
+	assert_int_equal(rec_writer_container(w, &ctr), 0);
+	assert_int_equal(rec_writer_switch(w, &(struct ev_switch){ .time = 90, .pid = 5, .tid = 6 }), 0);
+	assert_int_equal(rec_writer_switch(w, &(struct ev_switch){ .time = 110, .pid = 5, .tid = 6, .out = true }), 0);
+	assert_int_equal(rec_writer_switch(w, &(struct ev_switch){ .time = 130, .pid = 5, .tid = 6 }), 0);
+	assert_int_equal(rec_writer_fork(w, &task), 0);
+	assert_int_equal(rec_writer_sample(w, &s), 0);
+	assert_int_equal(rec_writer_wakeup(w, &wakeup), 0);
+	assert_int_equal(rec_writer_finish(w), 0);
+	rec_writer_free(w);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &say_all, out), 0);
+	assert_non_null(strstr(out->text, "in 90 6\nsample 100 5/6\nout 110 6\nwakeup 120 5/6 0\nin 130 6\n"));
+	rec_reader_close(r);
+	close(fd);
+	free(out);
+}
+
 /* A recording of one plain event is of version 2, as if there were no other. */
 static void test_one_plain_event(void **state)
 {
@@ -464,6 +515,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_of_events),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_order_of_switches),
 		cmocka_unit_test(test_one_plain_event),
 		cmocka_unit_test(test_long_fields),
 		cmocka_unit_test(test_event_table),
