@@ -205,7 +205,7 @@ java_waits() {
 if [ -n "$have_java" ]; then
 	java_waits
 else
-	skip "Java" "java or javac is not installed"
+	skip "Java" "java or javac is not installed: contrib/install-deps servers"
 fi
 
 # ---- totals per thread, as others see them
