@@ -129,7 +129,7 @@ m=$F/root/overlay2/l1
 mount -t overlay overlay -o lowerdir=$F/lower,upperdir=\$m/diff,workdir=\$m/work \$m/merged
 mount -t proc proc \$m/merged/proc
 cd \$m/merged
-pivot_root . .old
+./bin/busybox pivot_root . .old
 exec /bin/busybox sh -c '/bin/busybox umount -l /.old; exec /bin/busybox sleep 600'
 INIT
 at "docker/$ROOTED" unshare -m -p --fork --kill-child --propagation private bash "$T/init"
