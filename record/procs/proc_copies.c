@@ -219,10 +219,11 @@ bool proc_find_copy(struct proc *p, const struct map_user *u, int procfd, const 
 
 	if (!proc_may_be_copy(p, e))
 		return false;
+	/* It counts without any such file, too: each look goes over all mappings. */
+	p->copy_looks++;
 	n = files_with(ms, e->end - e->start, files);
 	if (!n)
 		return false;
-	p->copy_looks++;
 	if (!p->pt->files.copies)
 		p->pt->files.copies = xcalloc(1, sizeof(*p->pt->files.copies));
 	may = begun >= p->pt->files.copies->idle_until;

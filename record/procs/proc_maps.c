@@ -43,10 +43,16 @@ void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time)
 	proc_wrote(p, proc_event_cost(ev.path));
 }
 
+/* To know its mount namespace can take a look into /proc. What is no file needs none. */
+static struct map_user user_of(const struct proc *p, const struct map_entry *e)
+{
+	return e->kind == MAPPING_JIT || e->kind == MAPPING_SPECIAL ? (struct map_user){ .pid = p->pid } : proc_map_user(p);
+}
+
 static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len, uint64_t time)
 {
 	struct proctab *pt = p->pt;
-	struct map_user u = proc_map_user(p);
+	struct map_user u = user_of(p, e);
 	struct map_entry *in = mapset_find(p->maps, e->start);
 	int ret;
 
