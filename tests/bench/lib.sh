@@ -145,15 +145,18 @@ each() {
 	done
 }
 
+# What the tools record; tables may have a variable of this name of their own.
+EVENTS=(-e cpu-clock)
+
 # tool_cmd TOOL FILE ARGUMENT...: set CMD. perf runs without its build-id work, because nsprof has
 # no equivalent.
 tool_cmd() {
 	local tool=$1 file=$2
 	shift 2
 	case $tool in
-	perf | perf2) CMD=("$(perf_of "$tool")" record -q -B -N -o "$file" -e cpu-clock "$@") ;;
-	perf-z | perf2-z) CMD=("$(perf_of "$tool")" record -q -B -N -z -o "$file" -e cpu-clock "$@") ;;
-	nsprof) CMD=("$NSPROF" record -q -o "$file" -e cpu-clock "$@") ;;
+	nsprof*) CMD=("$NSPROF" record -q -o "$file" "${EVENTS[@]}" "$@") ;;
+	*-z) CMD=("$(perf_of "$tool")" record -q -B -N -z -o "$file" "${EVENTS[@]}" "$@") ;;
+	*) CMD=("$(perf_of "$tool")" record -q -B -N -o "$file" "${EVENTS[@]}" "$@") ;;
 	esac
 }
 
@@ -182,7 +185,7 @@ record() {
 counts() {
 	local rc
 	case $1 in
-	nsprof) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
+	nsprof*) read -r KEPT LOST < <("$NSPROF" info --json "$2" | jq -r '"\(.samples) \(.lost)"') ;;
 	*) # After the first section there is one per event, where LOST_SAMPLES is a sum, not a number of records.
 		# perf 7 has one for its own event, which takes no samples but counts lost mappings.
 		{

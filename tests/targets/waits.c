@@ -1,12 +1,16 @@
 /*
  * Waits in known ways, and measures each wait with a clock of its own. Prints, for each thread, a
  * line "NAME TID WAY NS COUNT": how long it was in that way, as it saw it, and how often. The
- * time in a way includes entering and leaving the kernel.
+ * time in a way includes entering and leaving the kernel. Then a line "NAME TID life NS CPU": from
+ * its beginning to its end, and its CPU time by CLOCK_THREAD_CPUTIME_ID.
  *
- *	waits SECONDS WHAT...
+ *	waits [--count FILE] SECONDS WHAT...
+ *
+ * --count FILE: counts how often the ball of "pingpong" is handed over, for units --rate.
  *
  * alternate	one thread that waits 2 ms on a futex and 7 ms in nanosleep, in turn
  * pingpong	two threads that hand a futex to each other as fast as they can
+ * apart		the same, each on a CPU of its own
  * sleeper	one thread that sleeps all the time
  * pipe		one thread that reads a pipe, into which another writes every 3 ms
  * poll		one thread in epoll_wait, which a timer wakes every 5 ms
@@ -16,9 +20,11 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +32,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -34,14 +41,28 @@
 
 #define MS 1000000l
 
-static atomic_bool stop;
+/* As in units.c. */
+struct counter {
+	_Atomic uint64_t units;
+	char pad[64 - sizeof(uint64_t)];
+};
+#define COUNTERS 256
 
-static uint64_t now(void)
+static atomic_bool stop;
+static struct counter *counters;	/* NULL: nobody wants to know */
+static _Thread_local uint64_t born;
+
+static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 struct tally {
@@ -54,6 +75,17 @@ static void say(const char *way, const struct tally *t)
 
 	prctl(PR_GET_NAME, name);
 	printf("%s %ld %s %" PRIu64 " %" PRIu64 "\n", name, syscall(SYS_gettid), way, t->ns, t->n);
+}
+
+static void begin(const char *name)
+{
+	born = now();
+	prctl(PR_SET_NAME, name);
+}
+
+static void end(void)
+{
+	say("life", &(struct tally){ now() - born, clock_ns(CLOCK_THREAD_CPUTIME_ID) });
 }
 
 /* Frames that are not merged with their callers, and stay on the stack while they wait. */
@@ -92,13 +124,14 @@ static void *alternate(void *unused)
 {
 	struct tally on_futex = { 0 }, asleep = { 0 };
 
-	prctl(PR_SET_NAME, "alternate");
+	begin("alternate");
 	while (!stop) {
 		wait_futex(&on_futex, 2 * MS);
 		wait_nanosleep(&asleep, 7 * MS);
 	}
 	say("wait_futex", &on_futex);
 	say("wait_nanosleep", &asleep);
+	end();
 	return unused;
 }
 
@@ -120,14 +153,32 @@ static void *pingpong(void *arg)
 	const int mine = (int)(intptr_t)arg;
 	struct tally t = { 0 };
 
-	prctl(PR_SET_NAME, mine ? "pong" : "ping");
+	begin(mine ? "pong" : "ping");
 	while (!stop) {
 		wait_pingpong(&t, mine);
 		ball = !mine;
+		if (counters)
+			atomic_fetch_add_explicit(&counters[mine].units, 1, memory_order_relaxed);
 		futex(&ball, FUTEX_WAKE, 1, NULL);
 	}
 	say("wait_pingpong", &t);
+	end();
 	return NULL;
+}
+
+static void *apart(void *arg)
+{
+	cpu_set_t all, one;
+	int cpu = arg ? CPU_SETSIZE - 1 : 0;
+
+	if (!sched_getaffinity(0, sizeof(all), &all) && CPU_COUNT(&all)) {
+		while (!CPU_ISSET(cpu, &all))
+			cpu += arg ? -1 : 1;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		sched_setaffinity(0, sizeof(one), &one);
+	}
+	return pingpong(arg);
 }
 
 WAY void wait_sleeper(struct tally *t, double seconds)
@@ -144,9 +195,10 @@ static void *sleeper(void *arg)
 {
 	struct tally t = { 0 };
 
-	prctl(PR_SET_NAME, "sleeper");
+	begin("sleeper");
 	wait_sleeper(&t, *(const double *)arg);
 	say("wait_sleeper", &t);
+	end();
 	return NULL;
 }
 
@@ -167,10 +219,11 @@ static void *reader(void *unused)
 {
 	struct tally t = { 0 };
 
-	prctl(PR_SET_NAME, "reader");
+	begin("reader");
 	while (!stop)
 		wait_pipe(&t);
 	say("wait_pipe", &t);
+	end();
 	return unused;
 }
 
@@ -178,7 +231,7 @@ static void *writer(void *unused)
 {
 	const struct timespec ts = { 0, 3 * MS };
 
-	prctl(PR_SET_NAME, "writer");
+	begin("writer");
 	while (!stop) {
 		nanosleep(&ts, NULL);
 		if (write(ends[1], "x", 1) != 1)
@@ -187,6 +240,7 @@ static void *writer(void *unused)
 	/* The reader may wait for one more. */
 	if (write(ends[1], "x", 1) != 1)
 		abort();
+	end();
 	return unused;
 }
 
@@ -209,12 +263,13 @@ static void *poller(void *unused)
 	struct epoll_event ev = { .events = EPOLLIN };
 	struct tally t = { 0 };
 
-	prctl(PR_SET_NAME, "poller");
+	begin("poller");
 	if (ep < 0 || timer < 0 || epoll_ctl(ep, EPOLL_CTL_ADD, timer, &ev) || timerfd_settime(timer, 0, &every, NULL))
 		abort();
 	while (!stop)
 		wait_epoll(&t, ep, timer);
 	say("wait_epoll", &t);
+	end();
 	return unused;
 }
 
@@ -232,11 +287,23 @@ static void *runner(void *unused)
 {
 	struct tally t = { 0 };
 
-	prctl(PR_SET_NAME, "runner");
+	begin("runner");
 	while (!stop)
 		compute(&t);
 	say("compute", &t);
+	end();
 	return unused;
+}
+
+static bool count_in(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd < 0 || ftruncate(fd, COUNTERS * sizeof(*counters)))
+		return false;
+	counters = mmap(NULL, COUNTERS * sizeof(*counters), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	return counters != MAP_FAILED;
 }
 
 int main(int argc, char **argv)
@@ -245,16 +312,26 @@ int main(int argc, char **argv)
 		const char *name;
 		void *(*fn[2])(void *);
 	} whats[] = {
-		{ "alternate", { alternate } }, { "pingpong", { pingpong, pingpong } }, { "sleeper", { sleeper } },
+		{ "alternate", { alternate } }, { "pingpong", { pingpong, pingpong } }, { "apart", { apart, apart } }, { "sleeper", { sleeper } },
 		{ "pipe", { reader, writer } }, { "poll", { poller } }, { "runner", { runner } },
 	};
 	pthread_t threads[64];
-	double seconds = argc > 1 ? atof(argv[1]) : 0;
-	const struct timespec ts = { (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
+	double seconds;
+	struct timespec ts;
 	int n = 0;
 
+	if (argc > 2 && !strcmp(argv[1], "--count")) {
+		if (!count_in(argv[2])) {
+			perror(argv[2]);
+			return 1;
+		}
+		argc -= 2;
+		argv += 2;
+	}
+	seconds = argc > 1 ? atof(argv[1]) : 0;
+	ts = (struct timespec){ (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 	if (argc < 3 || argc > 20 || seconds <= 0 || pipe(ends)) {
-		fprintf(stderr, "usage: waits SECONDS alternate|pingpong|sleeper|pipe|poll|runner...\n");
+		fprintf(stderr, "usage: waits [--count FILE] SECONDS alternate|pingpong|apart|sleeper|pipe|poll|runner...\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);

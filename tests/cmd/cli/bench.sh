@@ -76,7 +76,24 @@ for what in svg diff; do
 	above "pictures: $what shows something" pictures $what bytes 100 4
 	above "pictures: $what takes time" pictures $what seconds 0 4
 done
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 14
+for tool in perf perf-z nsprof; do
+	above "switches: $tool has samples" switches $tool samples 0 1
+	above "switches: $tool has bytes" switches $tool bytes_switch 0 1
+done
+for tool in none perf nsprof; do
+	above "pingpong: it goes on under $tool" pingpong $tool rate 0 2
+done
+for tool in perf nsprof; do
+	above "walltime: $tool has samples or switches" walltime $tool wall_percent -1 1
+	above "alternate: $tool has samples" alternate $tool samples 0 2
+	above "beside: $tool has samples of the clock" beside $tool clock 0 2
+done
+above "beside: the tracepoint came" beside nsprof events -1 2
+for tool in perf-z nsprof; do
+	above "eventsize: $tool has all events" eventsize $tool "all bytes" 0 1
+	above "eventsize: $tool has the second one" eventsize $tool "all page-faults" 0 1
+done
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 20
 # Each row needs as many cells as its head, or it is not a table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 
