@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "output/perf_tracing.h"
 
 /* Records of perf itself, next to the kernel's. */
 #define FINISHED_ROUND 68
@@ -47,7 +48,7 @@ struct file_attr {
 };
 static_assert(sizeof(struct file_attr) == 128, "on-disk size");
 
-enum { FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_TOTAL_MEM = 10, FEATURE_EVENT_DESC = 12,
+enum { FEATURE_TRACING_DATA = 1, FEATURE_BUILD_ID = 2, FEATURE_NRCPUS = 7, FEATURE_TOTAL_MEM = 10, FEATURE_EVENT_DESC = 12,
        FEATURE_SAMPLE_TIME = 21, FEATURE_CLOCK_DATA = 29, FEATURES };
 
 struct perf_file {
@@ -56,6 +57,7 @@ struct perf_file {
 	uint32_t nevs;
 	bool monotonic;
 	struct perf_event_attr *attrs;		/* owned; one for each event */
+	size_t *least;				/* owned; by event: bytes of its fields, 0 without a payload */
 	struct strbuf rec;			/* the current record */
 	int err;				/* of the first failed write: negative errno */
 	uint64_t bytes;				/* number of bytes written to @to */
@@ -80,9 +82,10 @@ static bool has_ids(const struct perf_file *pf)
 /* The first event stands for the side-band records, too. */
 static struct perf_event_attr make_attr(const struct perf_file *pf, const struct perf_file_event *ev, bool first)
 {
+	const uint64_t raw = ev->fields ? PERF_SAMPLE_RAW : 0;
 	struct perf_event_attr a = {
 		.type = ev->type, .size = ATTR_SIZE, .config = ev->config, .config1 = ev->config1, .config2 = ev->config2,
-		.sample_type = SAMPLE_TYPE | (has_ids(pf) ? PERF_SAMPLE_IDENTIFIER : 0),
+		.sample_type = SAMPLE_TYPE | raw | (has_ids(pf) ? PERF_SAMPLE_IDENTIFIER : 0),
 		.exclude_user = ev->exclude_user, .exclude_kernel = ev->exclude_kernel,
 		.mmap = first, .mmap2 = first, .comm = first, .comm_exec = first, .task = first, .ksymbol = first, .build_id = first,
 		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = pf->monotonic,
@@ -104,6 +107,7 @@ struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *evs, uin
 	pf->nevs = n;
 	pf->monotonic = monotonic;
 	pf->attrs = xcalloc(n, sizeof(*pf->attrs));
+	pf->least = xcalloc(n, sizeof(*pf->least));
 	put(pf, &none, sizeof(none));
 	for (uint32_t i = 0; i < n; i++) {
 		const uint64_t id = EVENT_ID(i);
@@ -113,6 +117,7 @@ struct perf_file *perf_file_new(FILE *to, const struct perf_file_event *evs, uin
 	for (uint32_t i = 0; i < n; i++) {
 		struct file_attr fa = { .ids = { sizeof(none) + i * sizeof(uint64_t), sizeof(uint64_t) } };
 
+		pf->least[i] = evs[i].fields ? perf_tracing_record(evs[i].fields) : 0;
 		pf->attrs[i] = make_attr(pf, &evs[i], !i);
 		memcpy(fa.attr, &pf->attrs[i], sizeof(fa.attr));
 		put(pf, &fa, sizeof(fa));
@@ -126,6 +131,7 @@ void perf_file_free(struct perf_file *pf)
 		return;
 	strbuf_fini(&pf->rec);
 	free(pf->attrs);
+	free(pf->least);
 	for (int f = 0; f < FEATURES; f++)
 		strbuf_fini(&pf->features[f]);
 	free(pf);
@@ -274,31 +280,50 @@ void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_
 	record_end(pf, id);
 }
 
-void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint32_t event, uint64_t period, const uint64_t *kernel,
-		      size_t nkernel, const uint64_t *user, size_t nuser)
+size_t perf_file_frames(size_t payload_len)
 {
-	struct strbuf *r = record_begin(pf, PERF_RECORD_SAMPLE, nkernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+	return PERF_FILE_FRAMES - (payload_len > PERF_FILE_PAYLOAD ? 0 : payload_len / sizeof(uint64_t));
+}
+
+/* The size, then the bytes, so that both together end at a multiple of 8. */
+static void add_payload(struct strbuf *r, const struct perf_file_sample *s, size_t least)
+{
+	const size_t len = s->payload_len > PERF_FILE_PAYLOAD ? 0 : s->payload_len;
+	const size_t size = align_up(MAX(len, least) + sizeof(uint32_t), sizeof(uint64_t)) - sizeof(uint32_t);
+
+	strbuf_add_u32(r, (uint32_t)size);
+	strbuf_add(r, s->payload, len);
+	for (size_t i = len; i < size; i++)
+		strbuf_addc(r, '\0');
+}
+
+void perf_file_sample(struct perf_file *pf, const struct perf_file_sample *s)
+{
+	const bool kernel = s->nkernel, user = s->nuser;
+	struct strbuf *r = record_begin(pf, PERF_RECORD_SAMPLE, kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
 
 	if (has_ids(pf))
-		strbuf_add_u64(r, EVENT_ID(event));
-	strbuf_add_u64(r, nkernel ? kernel[0] : nuser ? user[0] : 0);
-	strbuf_add_u32(r, id->pid);
-	strbuf_add_u32(r, id->tid);
-	strbuf_add_u64(r, id->time);
-	strbuf_add_u32(r, id->cpu);
+		strbuf_add_u64(r, EVENT_ID(s->event));
+	strbuf_add_u64(r, kernel ? s->kernel[0] : user ? s->user[0] : 0);
+	strbuf_add_u32(r, s->id.pid);
+	strbuf_add_u32(r, s->id.tid);
+	strbuf_add_u64(r, s->id.time);
+	strbuf_add_u32(r, s->id.cpu);
 	strbuf_add_u32(r, 0);
-	strbuf_add_u64(r, period);
-	strbuf_add_u64(r, nkernel + !!nkernel + nuser + !!nuser);
-	if (nkernel)
+	strbuf_add_u64(r, s->period);
+	strbuf_add_u64(r, s->nkernel + kernel + s->nuser + user);
+	if (kernel)
 		strbuf_add_u64(r, PERF_CONTEXT_KERNEL);
-	strbuf_add(r, kernel, nkernel * sizeof(*kernel));
-	if (nuser)
+	strbuf_add(r, s->kernel, s->nkernel * sizeof(*s->kernel));
+	if (user)
 		strbuf_add_u64(r, PERF_CONTEXT_USER);
-	strbuf_add(r, user, nuser * sizeof(*user));
+	strbuf_add(r, s->user, s->nuser * sizeof(*s->user));
+	if (pf->least[s->event])
+		add_payload(r, s, pf->least[s->event]);
 	record_write(pf);
 	if (!pf->first)
-		pf->first = id->time;
-	pf->last = MAX(pf->last, id->time);
+		pf->first = s->id.time;
+	pf->last = MAX(pf->last, s->id.time);
 }
 
 /* ---- features ---- */
@@ -377,6 +402,19 @@ static void describe_events(struct perf_file *pf)
 	}
 }
 
+static void describe_tracepoints(struct perf_file *pf)
+{
+	struct perf_tracepoint *tps = xcalloc(pf->nevs, sizeof(*tps));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < pf->nevs; i++)
+		if (pf->evs[i].fields)
+			tps[n++] = (struct perf_tracepoint){ pf->evs[i].name, pf->evs[i].config, pf->evs[i].fields };
+	if (n)
+		perf_tracing_data(tps, n, &pf->features[FEATURE_TRACING_DATA]);
+	free(tps);
+}
+
 int perf_file_finish(struct perf_file *pf)
 {
 	const uint64_t attrs = sizeof(struct file_header) + pf->nevs * sizeof(uint64_t);
@@ -389,6 +427,7 @@ int perf_file_finish(struct perf_file *pf)
 	uint64_t off = pf->bytes;
 
 	describe_events(pf);
+	describe_tracepoints(pf);
 	if (pf->first) {
 		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->first);
 		strbuf_add_u64(&pf->features[FEATURE_SAMPLE_TIME], pf->last);

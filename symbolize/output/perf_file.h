@@ -25,6 +25,7 @@ struct perf_file_event {
 	uint64_t period;	/* in the event's unit; with @freq: Hz */
 	bool freq;
 	bool exclude_user, exclude_kernel;
+	const char *fields;	/* of a tracepoint whose samples have a payload; else NULL; borrowed */
 };
 
 /* The origin of a record, which sample_id_all appends to it. */
@@ -63,14 +64,24 @@ void perf_file_kernel(struct perf_file *pf, uint64_t start, uint64_t len, uint64
 void perf_file_ksymbol(struct perf_file *pf, const struct perf_file_id *id, const struct ev_ksymbol *ev);
 void perf_file_lost(struct perf_file *pf, const struct perf_file_id *id, uint64_t lost);
 
-/* Maximum number of frames in a record, which has a 16-bit length. */
+/* Maximum number of frames in a record, which has a 16-bit length; see perf_file_frames(). */
 #define PERF_FILE_FRAMES 8000
-/*
- * @event: index in the events. @kernel and @user: runtime addresses, leaf first; together at most
- * PERF_FILE_FRAMES.
- */
-void perf_file_sample(struct perf_file *pf, const struct perf_file_id *id, uint32_t event, uint64_t period, const uint64_t *kernel,
-		      size_t nkernel, const uint64_t *user, size_t nuser);
+/* Maximum bytes of a payload: PERF_MAX_TRACE_SIZE of Linux. */
+#define PERF_FILE_PAYLOAD 8192u
+
+struct perf_file_sample {
+	struct perf_file_id id;
+	uint32_t event;		/* index in the events */
+	uint64_t period;
+	const uint64_t *kernel, *user;	/* runtime addresses, leaf first */
+	size_t nkernel, nuser;
+	const uint8_t *payload;	/* for events with fields; what is missing is zeros */
+	size_t payload_len;	/* beyond PERF_FILE_PAYLOAD it is as good as none */
+};
+
+/* Frames that a sample may have, kernel and user together, with a payload of @payload_len bytes. */
+size_t perf_file_frames(size_t payload_len);
+void perf_file_sample(struct perf_file *pf, const struct perf_file_sample *s);
 
 /* ---- sections behind the records ---- */
 

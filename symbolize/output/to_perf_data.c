@@ -20,6 +20,7 @@
 #include "modules/kernel_id.h"
 #include "output/buildid_dir.h"
 #include "output/perf_file.h"
+#include "output/perf_tracing.h"
 #include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/replay.h"
@@ -346,8 +347,13 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct export *x = ctx;
 	const struct ev_sample *ev = s->ev;
-	const struct perf_file_id id = { ev->pid, ev->tid, ev->cpu, ev->time };
-	size_t nkernel = 0, nuser = 0;
+	/* As in all our outputs: every sample counts at least 1. */
+	struct perf_file_sample out = {
+		.id = { ev->pid, ev->tid, ev->cpu, ev->time }, .event = x->in->event == REC_EVENTS_ALL ? ev->event : 0,
+		.period = MAX(ev->period, 1ull), .kernel = x->kernel, .user = x->user,
+		.payload = ev->payload, .payload_len = ev->payload_len,
+	};
+	const uint32_t most = (uint32_t)perf_file_frames(ev->payload_len);
 	struct stack st;
 	uint32_t n;
 
@@ -365,8 +371,8 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 	 */
 	if (st.joined && x->joins && callchain_join_holds(&x->joins, 1, st.border))
 		n += st.joined;
-	if (n > PERF_FILE_FRAMES) {
-		n = PERF_FILE_FRAMES;
+	if (n > most) {
+		n = most;
 		x->in->cut++;
 	}
 	for (uint32_t i = 0; i < n; i++) {
@@ -379,15 +385,14 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		 * call.
 		 */
 		if (f->kernel)
-			x->kernel[nkernel++] = frame_lookup_addr(f).v;
+			x->kernel[out.nkernel++] = frame_lookup_addr(f).v;
 		else
-			x->user[nuser++] = frame_lookup_addr(f).v;
+			x->user[out.nuser++] = frame_lookup_addr(f).v;
 	}
 	tell_losses(x, ev->time);
 	tell_thread(x, s);
 	x->last = MAX(x->last, ev->time);
-	/* As in all our outputs: every sample counts at least 1. */
-	perf_file_sample(x->pf, &id, x->in->event == REC_EVENTS_ALL ? ev->event : 0, MAX(ev->period, 1ull), x->kernel, nkernel, x->user, nuser);
+	perf_file_sample(x->pf, &out);
 	x->in->samples++;
 	return 0;
 }
@@ -478,20 +483,23 @@ static uint64_t number(const struct rec_reader *r, const char *key)
 
 /*
  * An event of a plain recording has only a name; if nsprof does not know it, it has some type, and
- * readers use the name. So does a tracepoint: perf reads no file that has one without its format.
+ * readers use the name. So does a tracepoint of which no fields are kept: perf reads no file that has
+ * one without its format.
  */
 static void set_event(struct perf_file_event *out, const struct ev_event *ev, bool plain)
 {
 	const char *name = *ev->name ? ev->name : "cpu-clock";
 	const struct event_name *known = plain ? event_name_find(name, strlen(name)) : NULL;
+	const bool formed = ev->type == PERF_TYPE_TRACEPOINT && strchr(name, ':') && perf_tracing_record(ev->fields);
 
 	*out = (struct perf_file_event){
 		.name = xasprintf("%s%s%s", name, *ev->modifier ? ":" : "", ev->modifier),
-		.type = known ? known->type : plain || ev->type == PERF_TYPE_TRACEPOINT ? (uint32_t)PERF_TYPE_RAW : ev->type,
+		.type = known ? known->type : plain || (ev->type == PERF_TYPE_TRACEPOINT && !formed) ? (uint32_t)PERF_TYPE_RAW : ev->type,
 		.config = known ? known->config : plain ? 0 : ev->config, .config1 = ev->config1, .config2 = ev->config2,
 		.freq = ev->freq, .period = ev->freq ? ev->freq : MAX(ev->period, 1ull),
 		.exclude_kernel = strchr(ev->modifier, 'u') && !strchr(ev->modifier, 'k'),
 		.exclude_user = strchr(ev->modifier, 'k') && !strchr(ev->modifier, 'u'),
+		.fields = formed && !plain ? ev->fields : NULL,
 	};
 }
 

@@ -18,6 +18,30 @@ is "script -F trace has the fields" "$("$NSPROF" script -q -F event,trace rec | 
 is "text is a word" "$("$NSPROF" script -q -F event,trace rec | grep -c 'parent_comm=bash ')" 3
 unlike "only where it is asked for" "$("$NSPROF" script rec 2>/dev/null)" 'child_pid'
 is "other events have none" "$("$NSPROF" script -q --event context-switches -F event,trace rec | grep . | sort -u | tr -d ' ')" "context-switches:"
+
+# In perf.data: perf prints the fields as nsprof does, and import reads them back.
+shown() { grep -a '[a-z]:[a-z]' | sed 's/^ *//; s/ *$//; s/  */ /g' | sort; }
+"$NSPROF" script -q -F comm,event,trace rec | shown >want.trace
+check "export" "$NSPROF" export -q -o rec.perf rec
+check "import it back, with fields" "$NSPROF" import -q --fields=all -o back rec.perf
+is "the same fields" "$("$NSPROF" script -q -F comm,event,trace back | shown)" "$(cat want.trace)"
+if have_perf; then
+	is "perf script shows them" "$(perf script -i rec.perf -F comm,event,trace 2>/dev/null | shown)" "$(cat want.trace)"
+else
+	skip "perf script shows them" "needs a perf that runs"
+fi
+# Numbers and text of all kinds: signed and unsigned, pointers, arrays.
+"$NSPROF" record -q -e 'syscalls:sys_enter_openat,sched:sched_stat_runtime,block:*,sched:sched_wakeup' --fields=all -o kinds -- \
+	sh -c 'dd if=/dev/zero of=x bs=64k count=4 conv=fsync; sleep 0.1' >log 2>&1
+"$NSPROF" script -q -F comm,event,trace kinds | shown >want.kinds
+"$NSPROF" export -q -o kinds.perf kinds
+check "there is something of it" grep -q '0x[0-9a-f]' want.kinds
+if have_perf; then
+	is "perf shows all kinds of fields" "$(perf script -i kinds.perf -F comm,event,trace 2>/dev/null | shown)" "$(cat want.kinds)"
+else
+	skip "perf shows all kinds of fields" "needs a perf that runs"
+fi
+
 "$NSPROF" symbolize --by field:child_pid,none rec >folded 2>err
 is "--by field: a frame for each value" "$(sed -nE 's/^child_pid=([0-9]+);.* 1$/\1/p' folded | sort)" "$(cut -d' ' -f2 want | sort)"
 like "the event with the field is taken" "$(cat err)" "this is 'sched:sched_process_fork'"

@@ -60,8 +60,9 @@ static void test_longest_stack(void **state)
 	for (size_t i = 0; i < PERF_FILE_FRAMES; i++)
 		ips[i] = 0x1000 + i;
 	/* Both user and kernel part, so both markers. */
-	perf_file_sample(pf, &id, 0, 5, ips, 1, ips + 1, PERF_FILE_FRAMES - 1);
-	perf_file_sample(pf, &id, 0, 5, ips, 0, ips, 0);
+	perf_file_sample(pf, &(struct perf_file_sample){ .id = id, .period = 5, .kernel = ips, .nkernel = 1, .user = ips + 1,
+			.nuser = PERF_FILE_FRAMES - 1 });
+	perf_file_sample(pf, &(struct perf_file_sample){ .id = id, .period = 5 });
 	all = finish(pf, f, &at, &end);
 	h = header_at(all, at);
 	assert_int_equal(h.type, PERF_RECORD_SAMPLE);
@@ -108,7 +109,7 @@ static void test_several_events(void **state)
 	(void)state;
 	perf_file_comm(pf, &id, false, "1234567");
 	for (uint32_t i = 3; i--;)
-		perf_file_sample(pf, &id, i, 5, NULL, 0, &ip, 1);
+		perf_file_sample(pf, &(struct perf_file_sample){ .id = id, .event = i, .period = 5, .user = &ip, .nuser = 1 });
 	all = finish(pf, f, &at, &end);
 	size = u64_at(all, 16);
 	attrs = u64_at(all, 24);
