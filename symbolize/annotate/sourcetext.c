@@ -76,8 +76,6 @@ static void read_file(struct sourcetext *st, struct file *f, const struct module
 		return;
 	}
 	st->bytes += len;
-	if (st->bytes >= ALL_BYTES_MAX)
-		pr_warn("source files after '%s' are not shown: they have more than %u MiB", path, ALL_BYTES_MAX >> 20);
 	for (size_t at = 0; at < len && st->bytes < ALL_BYTES_MAX; st->bytes += sizeof(*f->lines)) {
 		const char *nl = memchr(f->text + at, '\n', len - at);
 
@@ -85,6 +83,9 @@ static void read_file(struct sourcetext *st, struct file *f, const struct module
 		at = nl ? (size_t)(nl - f->text) + 1 : len + 1;
 	}
 	add_line(f, len && f->text[len - 1] != '\n' ? len + 1 : len);
+	/* With what is remembered of the lines. */
+	if (st->bytes >= ALL_BYTES_MAX)
+		pr_warn("source files after '%s' are not shown: they have more than %u MiB", path, ALL_BYTES_MAX >> 20);
 }
 
 const char *sourcetext_line(struct sourcetext *st, const struct module *m, const char *path, uint32_t line, size_t *len)

@@ -120,4 +120,35 @@ done <<'END'
 0|none|it is not a jitdump
 4|\xff|it has an unsupported version or byte order
 END
+
+# One that cannot even be opened: it was removed, and whoever records has no right to look behind a mapping.
+if [ ${#NOBODYS[@]} = 0 ]; then
+	skip "jitdump: removed, and no right to open it" "$no_nobody"
+else
+	mkdir -m 777 jit
+	cp "$BUILD/tests/targets/jitdump" "$PUBLIC/jitdump"
+	"${NOBODY[@]}" "$PUBLIC/jitdump" late 20 "$T/jit" &
+	wait_for '[ -n "$(find jit -name "jit-*.dump" -size +0)" ]' 10
+	dump=$(echo jit/jit-*.dump) pid=${dump//[!0-9]/}
+	rm "$dump"
+	"${NOBODYS[@]}" record -q -e cpu-clock:u -F 499 -o - -p "$pid" --duration 0.2 >jit.data
+	like "jitdump: removed, and no right to open it" "$("$NSPROF" symbolize --stats jit.data 2>&1 >out | grep 'names ')" \
+		"\[jit\] of jitdump +its jitdump is not used: it cannot be read: no permission  see JIT CODE"
+	kill "$pid"
+fi
+
+# annotate reads no more than 64 MiB of source text, its tables of lines included: eight million lines
+# are in the way of what follows.
+mkdir long
+printf 'volatile unsigned sink;\n__attribute__((noinline)) void work(void) { for (int i = 0; i < 100000; i++) sink += i; }\n' >long/work.c
+printf '#include <time.h>\nvoid work(void);\nextern volatile unsigned sink;\nint main(void) { while (clock() < CLOCKS_PER_SEC / 4) { work(); for (int i = 0; i < 50000; i++) sink -= i; } }\n' >long/main.c
+gcc -g -O1 -static -Wl,--build-id -o long/prog long/work.c long/main.c
+"$NSPROF" record -q -e cpu-clock:u -F 499 -o long.data -- "$T/long/prog"
+"$NSPROF" annotate -i long.data --percent-limit 5 >out 2>err
+like "annotate: source of both files" "$(<out)" 'sink -= i'
+like "annotate: both" "$(<out)" 'sink \+= i'
+head -c 8M /dev/zero | tr '\0' '\n' | tee -a long/work.c >>long/main.c
+"$NSPROF" annotate -i long.data --percent-limit 5 >out 2>err
+like "annotate: beyond 64 MiB it says which files are left out" "$(<err)" "source files after '$T/long/(work|main).c' are not shown: they have more than 64 MiB"
+is "annotate: and shows one of the two" "$(grep -cE 'sink (\+|-)= i' out)" 1
 done_testing
