@@ -706,6 +706,7 @@ int import_parse(struct import_files *files)
 	ledger_fini(&im.ledger);
 	rec_writer_free(im.w);
 	import_host_fini(&im.host);
+	import_switches_fini(&im.switches);
 	import_losses_fini(&im.losses);
 	import_fields_fini(&im.fields);
 	import_event_fini(&im.event);

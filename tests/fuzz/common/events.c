@@ -34,7 +34,23 @@ static int event(void *ctx, const struct ev_event *e)
 	return 0;
 }
 
-static const struct event_ops ops = { .dso = dso, .proc = proc, .mmap = map, .comm = comm, .cgroup = cgroup, .ksymbol = ksymbol, .event = event };
+static int container(void *ctx, const struct ev_container *e)
+{
+	(void)ctx;
+	fuzz_read_text(e->name);
+	fuzz_read_text(e->image);
+	fuzz_read_text(e->pod);
+	return 0;
+}
+
+static int budget(void *ctx, const struct ev_budget *e) { (void)ctx; fuzz_read_text(e->cgroup); return 0; }
+static int wakeup(void *ctx, const struct ev_wakeup *e) { (void)ctx; fuzz_read(e, sizeof(*e)); return 0; }
+static int schedstat(void *ctx, const struct ev_schedstat *e) { (void)ctx; fuzz_read(e, sizeof(*e)); return 0; }
+
+static const struct event_ops ops = {
+	.dso = dso, .proc = proc, .mmap = map, .comm = comm, .cgroup = cgroup, .ksymbol = ksymbol, .event = event,
+	.container = container, .budget = budget, .wakeup = wakeup, .schedstat = schedstat,
+};
 
 static void events(const uint8_t *data, size_t size)
 {

@@ -1,5 +1,6 @@
-/* A recording as rec_reader reads it: all passes. */
+/* A recording as rec_reader reads it: all passes. Switches and wake-ups become times of threads. */
 #include "../mend.h"
+#include "recording/cpu_times.h"
 #include "recording/rec_reader.h"
 
 static int sample(void *ctx, const struct ev_sample *ev)
@@ -17,19 +18,41 @@ static int sample(void *ctx, const struct ev_sample *ev)
 static int comm(void *ctx, const struct ev_comm *ev) { (void)ctx; fuzz_read_text(ev->comm); return 0; }
 static int map(void *ctx, const struct ev_mmap *ev) { (void)ctx; fuzz_read_text(ev->path); return 0; }
 static int event(void *ctx, const struct ev_event *ev) { (void)ctx; fuzz_read_text(ev->name); fuzz_read_text(ev->fields); return 0; }
-static int cpu_switch(void *ctx, const struct ev_switch *ev) { (void)ctx; fuzz_read(ev, sizeof(*ev)); return 0; }
+static int container(void *ctx, const struct ev_container *ev)
+{
+	(void)ctx;
+	fuzz_read_text(ev->name);
+	fuzz_read_text(ev->image);
+	fuzz_read_text(ev->pod);
+	return 0;
+}
+
+static int budget(void *ctx, const struct ev_budget *ev) { (void)ctx; fuzz_read_text(ev->cgroup); return 0; }
+static int task_begins(void *ctx, const struct ev_task *ev) { cpu_times_fork(ctx, ev); return 0; }
+static int task_ends(void *ctx, const struct ev_task *ev) { cpu_times_exit(ctx, ev); return 0; }
+static int cpu_switch(void *ctx, const struct ev_switch *ev) { cpu_times_switch(ctx, ev); return 0; }
+static int wakeup(void *ctx, const struct ev_wakeup *ev) { cpu_times_wakeup(ctx, ev); return 0; }
+static int schedstat(void *ctx, const struct ev_schedstat *ev) { cpu_times_schedstat(ctx, ev); return 0; }
 static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->packed ? cap->packed : cap->size); return 0; }
 static int tally(void *ctx, const struct ev_tally *row) { (void)ctx; (void)row; return 0; }
 static int counts(void *ctx, const struct ev_counts *row) { (void)ctx; (void)row; return 0; }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct event_ops ops = { .sample = sample, .comm = comm, .mmap = map, .event = event, .cpu_switch = cpu_switch };
+	static const struct event_ops ops = {
+		.sample = sample, .comm = comm, .mmap = map, .event = event,
+		.container = container, .budget = budget, .fork = task_begins, .exit = task_ends,
+		.cpu_switch = cpu_switch, .wakeup = wakeup, .schedstat = schedstat,
+	};
+	static const struct cpu_times_ops none;
 	uint8_t *copy = fuzz_copy(data, size);
 	const char *key, *val;
 	struct ev_ledger ledger;
+	const struct cpu_thread *threads;
+	struct cpu_times *times;
 	struct rec_reader *r;
 	uint64_t samples;
+	size_t n;
 	char path[32];
 	size_t it = 0;
 	int fd;
@@ -41,7 +64,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		while (rec_reader_info_next(r, &it, &key, &val))
 			fuzz_read_text(val);
 		rec_reader_parts(r, &samples);
-		rec_reader_events(r, &ops, NULL);
+		times = cpu_times_new(0, &none, NULL);
+		rec_reader_events(r, &ops, times);
+		cpu_times_end(times);
+		threads = cpu_times_threads(times, &n);
+		fuzz_read(threads, n * sizeof(*threads));
+		cpu_times_free(times);
 		rec_reader_captures(r, capture, NULL);
 		rec_reader_captures_packed(r, capture, NULL);
 		rec_reader_tally(r, tally, NULL);
