@@ -176,8 +176,9 @@ struct ev_wakeup {
 
 /*
  * The kernel's own times of a thread since it began, as /proc/PID/task/TID/schedstat has them.
- * Written when recording begins for a thread that was there before, and with its last known values
- * when it or the recording ends.
+ * Written when recording begins for a thread that was there before, and for those that are there when
+ * it ends. A thread that begins, or comes into the target, without a fork that is written has one
+ * with all times 0.
  */
 struct ev_schedstat {
 	uint64_t time;		/* of the reading */

@@ -122,7 +122,7 @@ static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_sta
 		th->queued_ns += to - s.waking;
 		th->queued++;
 	}
-	if (state == CPU_GAP) {
+	if (state == CPU_GAP && to > th->since) {
 		t->doubts.gaps++;
 		t->doubts.gap_ns += to - th->since;
 	}
@@ -137,7 +137,7 @@ static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_sta
 static enum cpu_state undecided(const struct cpu_thread *th, uint64_t to)
 {
 	if (th->forked)
-		return CPU_GAP;
+		return th->have_sched && !th->sched_run_ns ? CPU_STARTING : CPU_GAP;
 	return th->have_sched && th->sched_run_ns > (to - th->begin) / 2 ? CPU_ON : CPU_BEFORE;
 }
 
@@ -250,13 +250,19 @@ static void take_until(struct cpu_times *t, uint64_t time)
 
 static void put_off(struct cpu_times *t, const struct waiting *ev)
 {
+	uint32_t at;
+
 	if (!is_thread(ev->pid, ev->tid))
 		return;
 	if (!t->waiting)
 		t->waiting = xcalloc(WAITING_MAX, sizeof(*t->waiting));
 	if (t->nwaiting == WAITING_MAX)
 		take_until(t, t->waiting[t->first].time);
-	t->waiting[(t->first + t->nwaiting++) % WAITING_MAX] = *ev;
+	/* Readings of times are newer than the switches and forks that are drained after them. */
+	at = t->nwaiting++;
+	for (; at && t->waiting[(t->first + at - 1) % WAITING_MAX].time > ev->time; at--)
+		t->waiting[(t->first + at) % WAITING_MAX] = t->waiting[(t->first + at - 1) % WAITING_MAX];
+	t->waiting[(t->first + at) % WAITING_MAX] = *ev;
 	cpu_times_until(t, ev->time);
 }
 
@@ -277,7 +283,9 @@ void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev)
 
 void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev)
 {
-	put_off(t, &(struct waiting){ .kind = W_SCHEDSTAT, .pid = ev->pid, .tid = ev->tid, .time = ev->time,
+	const bool begins = !ev->run_ns && !ev->wait_ns && !ev->slices;
+
+	put_off(t, &(struct waiting){ .kind = begins ? W_FORK : W_SCHEDSTAT, .pid = ev->pid, .tid = ev->tid, .time = ev->time,
 				      .run_ns = ev->run_ns, .wait_ns = ev->wait_ns });
 }
 

@@ -85,6 +85,7 @@ void cpu_times_fork(struct cpu_times *t, const struct ev_task *ev);
 void cpu_times_exit(struct cpu_times *t, const struct ev_task *ev);
 void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev);
 void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev);
+/* If all times are 0, the thread begins. */
 void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev);
 /* The recording goes on at least until @time. */
 void cpu_times_until(struct cpu_times *t, uint64_t time);

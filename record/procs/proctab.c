@@ -276,17 +276,18 @@ void proctab_comm(struct proctab *pt, const struct ev_comm *ev)
 }
 
 /* A fork or an exit: when it is not written, nothing about samples is lost. */
-static void write_task(struct proc *p, const struct ev_task *ev, int (*write)(struct rec_writer *w, const struct ev_task *ev))
+static bool write_task(struct proc *p, const struct ev_task *ev, int (*write)(struct rec_writer *w, const struct ev_task *ev))
 {
 	const uint64_t cost = proc_event_cost("");
 
 	if (!proc_written(p) || !proc_may_write(p, cost, ev->time))
-		return;
+		return false;
 	write(p->pt->w, ev);
 	proc_wrote(p, cost);
+	return true;
 }
 
-static void fork_thread(struct proctab *pt, const struct ev_task *ev)
+static bool fork_thread(struct proctab *pt, const struct ev_task *ev)
 {
 	const struct thread *by = threads_find(&pt->threads, ev->ptid), *has = threads_find(&pt->threads, ev->tid);
 	struct proc *p = proctab_find(pt, ev->pid);
@@ -297,7 +298,7 @@ static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 	 * As below, the record may be late: the thread was named since, or another program began.
 	 */
 	if (!p || p->exec_time > ev->time || (has && has->pid == ev->pid && has->comm_time > ev->time))
-		return;
+		return false;
 	/* A new thread has the comm of the one that made it. */
 	if (by && by->pid == ev->pid)
 		memcpy(comm, by->comm, sizeof(comm));
@@ -306,18 +307,16 @@ static void fork_thread(struct proctab *pt, const struct ev_task *ev)
 	threads_drop(&pt->threads, ev->tid);
 	t = threads_touch(&pt->threads, ev->pid, ev->tid);
 	memcpy(t->comm, comm, sizeof(comm));
-	write_task(p, ev, rec_writer_fork);
+	return write_task(p, ev, rec_writer_fork);
 }
 
-void proctab_fork(struct proctab *pt, const struct ev_task *ev)
+bool proctab_fork(struct proctab *pt, const struct ev_task *ev)
 {
 	const struct thread *by = threads_find(&pt->threads, ev->ptid);
 	struct proc *parent, *p;
 
-	if (ev->pid == ev->ppid) {
-		fork_thread(pt, ev);
-		return;
-	}
+	if (ev->pid == ev->ppid)
+		return fork_thread(pt, ev);
 	p = proctab_find(pt, ev->pid);
 	/*
 	 * Its exec was reported before its fork. Records of another CPU come late if that CPU stood
@@ -326,7 +325,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	if (p && p->exec_time > ev->time) {
 		p->fork_time = ev->time;
 		p->ppid = p->ppid ? p->ppid : ev->ppid;
-		return;
+		return false;
 	}
 	if (p) {	/* an older process with that pid */
 		last_capture(p);
@@ -336,7 +335,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	/* Its parent is outside our pid namespace (setns(2)), so it inherits nothing. */
 	if (!ev->ppid) {
 		proctab_know(pt, ev->pid)->fork_time = ev->time;
-		return;
+		return false;
 	}
 	parent = proctab_find(pt, ev->ppid);
 	p = proctab_add(pt, ev->pid);
@@ -348,7 +347,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	/* The parent may run another program by now. */
 	if (!parent || parent->exec_time > ev->time) {
 		proctab_know(pt, ev->ppid);
-		return;
+		return false;
 	}
 	proc_tenant_of_parent(p, parent);
 	mapset_put(p->maps);
@@ -364,7 +363,7 @@ void proctab_fork(struct proctab *pt, const struct ev_task *ev)
 	p->anc = proc_facts_get(parent->facts ? parent->facts : parent->anc);
 	memcpy(p->comm, by && by->pid == ev->ppid && by->comm[0] ? by->comm : parent->comm,
 	       sizeof(p->comm));
-	write_task(parent, ev, rec_writer_fork);
+	return write_task(parent, ev, rec_writer_fork);
 }
 
 /*
@@ -431,17 +430,18 @@ static bool lives_on(const struct proc *p)
 	return other >= 0;
 }
 
-void proctab_exit(struct proctab *pt, const struct ev_task *ev)
+bool proctab_exit(struct proctab *pt, const struct ev_task *ev)
 {
 	struct proc *p = proctab_find(pt, ev->pid);
+	bool written;
 
 	bury_dead(pt, ev->time);
 	threads_drop(&pt->threads, ev->tid);
 	if (!p)
-		return;
-	write_task(p, ev, rec_writer_exit);
+		return false;
+	written = write_task(p, ev, rec_writer_exit);
 	if ((ev->tid != ev->pid && !p->headless) || p->dead)
-		return;
+		return written;
 	if (!p->headless && p->exe_wait == pt->side.lost + 1 && !pt->side.barred++)
 		memcpy(pt->side.barred_comm, p->comm, sizeof(p->comm));
 	p->headless = true;
@@ -453,6 +453,7 @@ void proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	/* Now, while the files it wrote last are still there. */
 	capture_jit(p);
 	bury_oldest(p);
+	return written;
 }
 
 uint64_t proctab_barred(const struct proctab *pt, const char **comm)

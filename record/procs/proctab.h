@@ -51,8 +51,9 @@ int proctab_read(struct proctab *pt, uint32_t pid, uint64_t time);
 /* Side-band, in order of time. */
 void proctab_mmap(struct proctab *pt, const struct kmmap *m);
 void proctab_comm(struct proctab *pt, const struct ev_comm *ev);
-void proctab_fork(struct proctab *pt, const struct ev_task *ev);
-void proctab_exit(struct proctab *pt, const struct ev_task *ev);
+/* Both return whether they wrote the event: that they do if the process has samples. */
+bool proctab_fork(struct proctab *pt, const struct ev_task *ev);
+bool proctab_exit(struct proctab *pt, const struct ev_task *ev);
 /* Records are missing from here on: the next mapping reported may not be the next one made. */
 void proctab_lost(struct proctab *pt);
 /* PERF_RECORD_NAMESPACES; a value of 0 is "not given". */

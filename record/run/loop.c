@@ -323,6 +323,8 @@ enum loop_end loop_run(struct loop *l)
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
+		if (l->drained)
+			l->drained(l->settle_ctx, last - DRAIN_GUARD_NS);
 		/* The next round waits for files of others, and the rings must hold what comes meanwhile. */
 		opener_be(l->drain->side_flood ? &opener_flooded : &opener_hurried);
 		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));

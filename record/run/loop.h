@@ -54,6 +54,8 @@ struct loop {
 	 */
 	bool (*settle)(void *ctx);
 	void (*enabled)(void *ctx);	/* sampling has just begun; not for a command's exec */
+	/* All records until @time (ns) are taken. May be NULL. */
+	void (*drained)(void *ctx, uint64_t time);
 	void *settle_ctx;		/* for both */
 	bool usr2_told;
 	bool on;			/* sampling is on */

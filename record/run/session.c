@@ -41,6 +41,7 @@
 #include "run/output.h"
 #include "run/recording_events.h"
 #include "run/recording_info.h"
+#include "run/sched_times.h"
 #include "run/spool.h"
 #include "run/stopper.h"
 #include "run/summary.h"
@@ -79,6 +80,7 @@ struct session {
 	struct execs execs;
 	struct drain drain;
 	struct spool spool;
+	struct sched_times sched;
 	sigset_t signals, old_mask;
 	sigset_t loop_signals;		/* signals, without those that the stopper takes */
 	struct stopper stopper;
@@ -166,6 +168,7 @@ static int take_priority(const struct session *s)
 
 static bool settle(void *ctx);
 static void sampling_began(void *ctx);
+static void drained(void *ctx, uint64_t time);
 
 /*
  * Opens events, rings and the loop. Starts the command last: then only the output can still fail.
@@ -212,6 +215,7 @@ static int prepare(struct session *s)
 		.least_ring = RING_TELLING * s->ev.record_bytes,
 		.settle = settle,
 		.enabled = sampling_began,
+		.drained = drained,
 		.settle_ctx = s,
 	};
 	err = loop_open(&s->loop);
@@ -280,6 +284,10 @@ static void list_processes(struct session *s)
 		if (pid)
 			note_process(s, pid);
 	}
+	if (t->kind == TARGET_ALL && s->sink->threads.on)
+		sched_times_all(note_process, s);
+	else if (t->kind == TARGET_COMMAND)
+		sched_times_begin(&s->sched, (uint32_t)s->child.pid);
 }
 
 /*
@@ -295,8 +303,13 @@ static bool settle(void *ctx)
 	if (!s->listed)
 		list_processes(s);
 	s->listed = true;
-	while (s->next_pid < s->npids && clock_mono_ns() < until)
-		read_process(s, s->pids[s->next_pid++]);
+	while (s->next_pid < s->npids && clock_mono_ns() < until) {
+		const uint32_t pid = s->pids[s->next_pid++];
+
+		sched_times_begin(&s->sched, pid);
+		if (s->target.kind != TARGET_ALL)
+			read_process(s, pid);
+	}
 	return s->next_pid < s->npids;
 }
 
@@ -455,10 +468,13 @@ static int open_writer(struct session *s)
 	if (events_have_ids(&s->ev) || events_listed(&s->ev))
 		s->sink->events = sampled_events_new(&s->ev, s->sink->nslots);
 	s->sink->pressure.spares = events_split(&s->ev);
-	sink_written(s->sink, recording_events_write(s->w, &s->ev, clock_mono_ns()));
+	sink_written(s->sink, recording_events_write(s->w, &s->ev, s->begun));
 	s->sink->shared_side = s->ev.shared_side;
 	if (s->ev.by_cgroup_id)
 		s->sink->cgroups.filter = &s->target.cgroups;
+	s->sink->threads.on = events_waits(&s->ev) != SIZE_MAX;
+	s->sink->threads.all = s->target.kind != TARGET_CGROUPS;
+	sched_times_init(&s->sched, s->sink, &s->target);
 	s->spool = (struct spool){
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
 		.ledger = &s->ledger,
@@ -468,6 +484,13 @@ static int open_writer(struct session *s)
 	execs_init(&s->execs, s->drain.rings, s->drain.n, s->ev.shared_side);
 	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);
 	return 0;
+}
+
+static void drained(void *ctx, uint64_t time)
+{
+	struct session *s = ctx;
+
+	sched_times_write(&s->sched, time);
 }
 
 static void sampling_began(void *ctx)
@@ -594,6 +617,7 @@ static int finish(struct session *s, struct loop *l)
 
 	if (!s->sink->err)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
+	sched_times_write(&s->sched, UINT64_MAX);
 	standstill_drained(&l->still, stopped, ledger_missed(&s->ledger));
 	err = spool_finish(&s->spool, stopped, s->sink->err);
 	sum.file = spool_name(&s->spool);
@@ -650,6 +674,7 @@ static int record(struct session *s, int *signo)
 	end = loop_run(l);
 	if (end == LOOP_FULL)
 		pr_info("--max-size is reached: the recording ends");
+	sched_times_end(&s->sched);
 	events_disable(&s->ev);
 	opener_be(NULL);
 	opener_last_chance(LAST_CHANCE_NS);
@@ -684,6 +709,7 @@ static void session_fini(struct session *s)
 	if (s->pt)
 		proctab_free(s->pt);
 	execs_fini(&s->execs);
+	sched_times_fini(&s->sched);
 	if (s->drain.rings)
 		drain_fini(&s->drain);
 	ledger_fini(&s->ledger);

@@ -55,6 +55,7 @@ void sink_free(struct sink *s)
 	free(s->slot);
 	free(s->jobs);
 	free(s->switches);
+	switch_threads_fini(&s->threads);
 	free(s->cpus);
 	seen_addrs_free(s->seen);
 	free(s);

@@ -25,6 +25,7 @@
 #include "sink/sampled_events.h"
 #include "sink/sink_cgroups.h"
 #include "sink/sink_ksyms.h"
+#include "sink/switch_threads.h"
 
 /* Samples masked together if there are helpers; otherwise each by itself. */
 #define SINK_BATCH 256u
@@ -75,6 +76,7 @@ struct sink {
 	 */
 	struct ev_switch *switches;
 	size_t nswitches, switches_cap;
+	struct switch_threads threads;
 	struct sink_cpu *cpus;
 	size_t ncpus, cpus_cap;
 	struct mask_job **jobs;		/* owned; room for nslots */

@@ -7,6 +7,7 @@
 #include "base/cursor.h"
 #include "events/perf_layout.h"
 #include "sink/sink.h"
+#include "sink/sink_switches.h"
 
 void sink_mmap(struct sink *s, const struct kmmap *m)
 {
@@ -25,21 +26,31 @@ void sink_comm(struct sink *s, const struct ev_comm *ev)
 
 void sink_fork(struct sink *s, const struct ev_task *ev)
 {
+	bool ours;
+
 	/* A thread changes no mappings; a process begins or ends with its first one. */
 	if (ev->pid == ev->tid)
 		seen_addrs_forget(s->seen, ev->pid);
 	s->begun++;
-	proctab_fork(s->pt, ev);
+	ours = !sink_switches_own(s, ev->pid) && switch_threads_fork(&s->threads, ev);
+	if (proctab_fork(s->pt, ev))
+		switch_threads_found(&s->threads, ev->pid, ev->tid);
+	else if (ours)
+		sink_switches_begin(s, ev->pid, ev->tid, ev->time);
 }
 
 void sink_exit(struct sink *s, const struct ev_task *ev)
 {
+	bool written;
+
 	if (ev->pid == ev->tid)
 		seen_addrs_forget(s->seen, ev->pid);
 	if (s->cgroups.facts && ev->pid == ev->tid)
 		cgroup_facts_exit(s->cgroups.facts, proctab_cgroup(s->pt, ev->pid));
 	s->ended++;
-	proctab_exit(s->pt, ev);
+	written = proctab_exit(s->pt, ev);
+	if (switch_threads_exit(&s->threads, ev) && !written)
+		sink_written(s, rec_writer_exit(s->w, ev));
 }
 
 void sink_ksymbol(struct sink *s, const struct ev_ksymbol *ev)

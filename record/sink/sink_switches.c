@@ -28,7 +28,7 @@ static bool is_thread(const struct ev_switch *sw)
 	return (int32_t)sw->pid > 0 && (int32_t)sw->tid > 0;
 }
 
-static bool is_own(const struct sink *s, uint32_t pid)
+bool sink_switches_own(const struct sink *s, uint32_t pid)
 {
 	return s->leave_own && (pid == s->own_pid || opener_owns(pid));
 }
@@ -48,6 +48,11 @@ static void write_one(struct sink *s, const struct ev_switch *sw)
 	sink_written(s, rec_writer_switch(s->w, sw));
 }
 
+void sink_switches_begin(struct sink *s, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	sink_written(s, rec_writer_schedstat(s->w, &(struct ev_schedstat){ .time = time, .pid = pid, .tid = tid }));
+}
+
 void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time)
 {
 	struct ev_switch sw = {
@@ -57,8 +62,10 @@ void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint6
 	};
 
 	id_fields(h, &sw);
-	if (!is_thread(&sw) || is_own(s, sw.pid))
+	if (!is_thread(&sw) || sink_switches_own(s, sw.pid))
 		return;
+	if (switch_threads_switch(&s->threads, &sw))
+		sink_switches_begin(s, sw.pid, sw.tid, time);
 	if (sw.out)
 		cpu_of(s, sw.cpu)->outs++;
 	if (!sink_pending(s)) {

@@ -11,6 +11,10 @@
 void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time);
 /* Writes those that waited for samples. */
 void sink_switches_write(struct sink *s);
+/* The thread begins at @time, and its switches are recorded: all its times are 0. */
+void sink_switches_begin(struct sink *s, uint32_t pid, uint32_t tid, uint64_t time);
+/* Ours, and nobody wants to see them? */
+bool sink_switches_own(const struct sink *s, uint32_t pid);
 /* How often threads have left CPU number @cpu. */
 uint64_t sink_switches_outs(const struct sink *s, uint32_t cpu);
 

@@ -48,7 +48,7 @@ read -r outs ins twice samples < <(switches some)
 read -r count taken lost < <("$NSPROF" info --json some | jq -r '.ledger | "\(.count) \(.taken) \(.lost_switches)"')
 check "threads go and come in turn ($outs, $ins, $twice, $lost)" test "$twice" -le $((outs / 1000 + lost))
 # On a busy machine some are lost; the kernel counts what it switched.
-check "fewer stacks ($count, $taken)" test $((taken * 12)) -le "$count" -a $((taken * 20)) -ge "$count"
+check "fewer stacks ($count, $taken)" test $((taken * 8)) -le "$count" -a $((taken * 32)) -ge "$count"
 check "of which each stands for a number of its own" test "$(grep -o ' period=[0-9]* ' some.txt | sort -u | wc -l)" -ge 2
 
 # Far fewer than 64 switches of each thread come in the time after which a period may change.
@@ -66,6 +66,26 @@ check "give stacks, too ($outs, $samples)" test $(((samples + 4) * 67)) -ge "$ou
 
 check "an even number, and two waits that alternate" record --off-cpu=4 -o even -- taskset -c "$cpu" "$BUILD/tests/targets/waits" 0.5 alternate
 is "both have stacks" "$("$NSPROF" symbolize -q --event off-cpu --all even | grep -o 'wait_futex\|wait_nanosleep' | sort -u | wc -l)" 2
+
+# Two threads never switch, and one runs or waits for a CPU all the time.
+"$BUILD/tests/targets/waits" 20 sleeper runner >/dev/null &
+steady=$!
+later "kill $steady"
+wait_for "[ \$(ls /proc/$steady/task | wc -l) = 3 ] && grep -qs '^runner$' /proc/$steady/task/*/comm" 10
+check "threads that were there before" record --off-cpu -p $steady --duration 0.6 -o steady
+kill $steady
+"$NSPROF" info --json steady | jq -c '.cpu_times.threads[]' >threads
+is "all are known, also those that never switch" "$(jq -s 'map(.kernel_on_ns != null) | all and length == 3' threads)" true
+is "all as long as the recording" "$(jq .wall_ns threads | sort -u | wc -l)" 1
+is "who never switches never ran" "$(jq -s 'map(select(.waits == 0) | .kernel_on_ns == 0 and .before_ns == .wall_ns) | all' threads)" true
+# The kernel counts up to a tick later, and a switch for the thread that leaves or comes.
+is "the kernel's times on a CPU are within those by switches" \
+	"$(jq -s 'map(.kernel_on_ns <= .on_ns * 1.1 + 2e7) | all' threads)" true
+is "and one of them computes" "$(jq -s 'map(select(.kernel_on_ns > 1000000)) | length' threads)" 1
+
+check "threads that begin and end" record --off-cpu=1 -o lives -- "$BUILD/tests/targets/waits" 0.3 alternate poll
+"$NSPROF" info --json lives | jq -c '.cpu_times.threads[] | select(.pid != .tid)' >threads
+is "none was there before, and none has unknown time" "$(jq -s 'map(.before_ns == 0 and .unknown_ns == 0 and .starting_ns > 0) | all and length == 2' threads)" true
 
 check "--wall" record --wall -o wall -- "$BUILD/tests/targets/waits" 0.3 runner alternate
 check "read" read_it wall

@@ -101,6 +101,50 @@ static void test_states(void **state)
 	cpu_times_free(t);
 }
 
+static void reading(struct cpu_times *t, uint64_t time, uint32_t tid, uint64_t run, uint64_t wait)
+{
+	cpu_times_schedstat(t, &(struct ev_schedstat){ .time = time, .pid = 7, .tid = tid, .run_ns = run, .wait_ns = wait });
+}
+
+/* The kernel's account: beginnings with all times 0, threads that never switch, early readings. */
+static void test_readings(void **state)
+{
+	uint64_t spelled = 0;
+	struct cpu_times *t = cpu_times_new(START, &ops, &spelled);
+	const struct cpu_thread *th;
+	size_t n;
+
+	(void)state;
+	reading(t, 1400, 1, 500, 50);	/* written before what is older */
+	reading(t, 1400, 2, 900, 90);
+	reading(t, 1100, 3, 0, 0);
+	reading(t, 1200, 4, 0, 0);
+	in(t, 1130, 3);
+	out(t, 1180, 3, false);
+	out(t, 1200, 4, false);		/* it comes into the target while it runs */
+	reading(t, 2000, 1, 1095, 55);
+	reading(t, 2000, 2, 900, 90);
+	reading(t, 2000, 3, 50, 30);
+	cpu_times_end(t);
+	th = cpu_times_threads(t, &n);
+	assert_int_equal(n, 4);
+	/* In the order in which they were seen: 3, 4, 1, 2. */
+	assert_int_equal(th[0].begin, 1100);
+	assert_int_equal(th[0].ns[CPU_STARTING], 30);
+	assert_int_equal(th[0].ns[CPU_ON], 50);
+	assert_int_equal(th[0].ns[CPU_BLOCKED], 820);
+	assert_int_equal(th[0].ns[CPU_BEFORE], 0);
+	assert_true(th[0].have_sched);
+	assert_int_equal(th[0].sched_wait_ns, 30);
+	assert_int_equal(th[1].begin, 1200);
+	assert_int_equal(th[1].ns[CPU_BLOCKED], 800);
+	assert_int_equal(th[2].ns[CPU_ON], 1000);
+	assert_int_equal(th[3].ns[CPU_BEFORE], 1000);
+	assert_int_equal(cpu_times_doubts(t).gaps, 0);
+	check_identity(t, spelled);
+	cpu_times_free(t);
+}
+
 /* Switches may come after newer forks and exits. */
 static void test_late_switches(void **state)
 {
@@ -248,7 +292,8 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states), cmocka_unit_test(test_late_switches), cmocka_unit_test(test_losses),
+		cmocka_unit_test(test_states), cmocka_unit_test(test_readings),
+		cmocka_unit_test(test_late_switches), cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_without_switches), cmocka_unit_test(test_noise),
 	};
 

@@ -1,0 +1,171 @@
+/* Layout: Documentation/scheduler/sched-stats.rst, "/proc/<pid>/schedstat". */
+#include "run/sched_times.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/xalloc.h"
+#include "host/clock.h"
+#include "host/nsopen.h"
+#include "host/procfs.h"
+#include "sink/sink_switches.h"
+
+/* Room for three numbers, or for the fields of /proc/PID/stat up to the flags. */
+#define TEXT_MAX 512
+
+void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target)
+{
+	*st = (struct sched_times){ .sink = sink, .target = target };
+}
+
+void sched_times_fini(struct sched_times *st)
+{
+	free(st->v);
+}
+
+static bool read_text(int procfd, const char *name, char text[TEXT_MAX])
+{
+	int fd = nsopen_process_file(procfd, name);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, TEXT_MAX - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+static bool read_thread(int procfd, uint32_t pid, uint32_t tid, struct ev_schedstat *ev)
+{
+	char name[48], text[TEXT_MAX];
+
+	snprintf(name, sizeof(name), "task/%" PRIu32 "/schedstat", tid);
+	*ev = (struct ev_schedstat){ .pid = pid, .tid = tid };
+	if (!read_text(procfd, name, text))
+		return false;
+	ev->time = clock_mono_ns();
+	return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ev->run_ns, &ev->wait_ns, &ev->slices) == 3;
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool is_recorded(const struct sched_times *st, uint32_t tid)
+{
+	const struct target *t = st->target;
+
+	return t->kind != TARGET_TIDS || bsearch(&tid, t->tids, t->ntids, sizeof(tid), cmp_u32);
+}
+
+static void keep(struct sched_times *st, const struct ev_schedstat *ev)
+{
+	XGROW(st->v, st->n, st->cap);
+	st->v[st->n++] = *ev;
+}
+
+static void begin_thread(struct sched_times *st, int procfd, uint32_t pid, uint32_t tid)
+{
+	struct ev_schedstat ev;
+
+	if (!is_recorded(st, tid) || switch_threads_timed(&st->sink->threads, pid, tid) || !read_thread(procfd, pid, tid, &ev))
+		return;
+	/* It has just begun: its fork comes from the rings. */
+	if (!ev.run_ns && !ev.wait_ns && !ev.slices)
+		return;
+	switch_threads_found(&st->sink->threads, pid, tid);
+	keep(st, &ev);
+}
+
+/* The number that a folder of /proc is named after; 0: it is no process and no thread. */
+static uint32_t number(const char *name)
+{
+	char *end;
+	const unsigned long n = name[0] >= '1' && name[0] <= '9' ? strtoul(name, &end, 10) : 0;
+
+	return n && !*end ? (uint32_t)n : 0;
+}
+
+void sched_times_begin(struct sched_times *st, uint32_t pid)
+{
+	const int procfd = st->sink->threads.on && !sink_switches_own(st->sink, pid) ? nsopen_process(pid) : -1;
+	const int fd = procfd < 0 ? -1 : nsopen_process_file(procfd, "task");
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	while (dir && (de = readdir(dir)) && st->sink->threads.known.n < SWITCH_THREADS_MAX / 2)
+		if (number(de->d_name))
+			begin_thread(st, procfd, pid, number(de->d_name));
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+	if (procfd >= 0)
+		close(procfd);
+}
+
+static bool is_kthread(uint32_t pid)
+{
+	const int procfd = nsopen_process(pid);
+	char text[TEXT_MAX];
+	bool is;
+
+	if (procfd < 0)
+		return true;
+	is = !read_text(procfd, "stat", text) || procfs_stat_kthread(text);
+	close(procfd);
+	return is;
+}
+
+void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx)
+{
+	DIR *dir = opendir(nsopen_proc());
+	const struct dirent *de;
+
+	while (dir && (de = readdir(dir))) {
+		const uint32_t pid = number(de->d_name);
+
+		if (pid && !is_kthread(pid))
+			fn(ctx, pid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+void sched_times_end(struct sched_times *st)
+{
+	const uint64_t until = clock_mono_ns() + SCHED_TIMES_END_NS;
+	const struct switch_threads *t = &st->sink->threads;
+	struct ev_schedstat ev;
+	uint64_t key, known;
+	size_t it = 0;
+
+	while (u64map_next(&t->known, &it, &key, &known) && clock_mono_ns() < until) {
+		const int procfd = known ? nsopen_process((uint32_t)(key >> 32)) : -1;
+
+		if (procfd < 0)
+			continue;
+		if (read_thread(procfd, (uint32_t)(key >> 32), (uint32_t)key, &ev))
+			keep(st, &ev);
+		close(procfd);
+	}
+}
+
+void sched_times_write(struct sched_times *st, uint64_t time)
+{
+	size_t done = 0;
+
+	while (done < st->n && st->v[done].time <= time)
+		sink_written(st->sink, rec_writer_schedstat(st->sink->w, &st->v[done++]));
+	st->n -= done;
+	if (done && st->n)
+		memmove(st->v, st->v + done, st->n * sizeof(*st->v));
+}

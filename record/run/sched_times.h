@@ -1,0 +1,47 @@
+/*
+ * The kernel's own times of threads (/proc/PID/task/TID/schedstat), for recordings of switches. They
+ * tell how long a thread waited for a CPU after it was woken, and whether one that never switches
+ * runs or waits. They are read when recording begins and when it ends. What a thread had when it
+ * exited, nobody can read any more.
+ *
+ * The files need neither a file system nor a process's memory, so they never wait, and are read
+ * without an opener (nsopen.h).
+ */
+#ifndef NSPROF_SCHED_TIMES_H
+#define NSPROF_SCHED_TIMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "event.h"
+#include "events/target.h"
+#include "sink/sink.h"
+
+/* At the end, for all threads together. One takes some 10 us. */
+#define SCHED_TIMES_END_NS 200000000ull
+
+struct sched_times {
+	struct sink *sink;		/* borrowed, as target */
+	const struct target *target;
+	struct ev_schedstat *v;		/* owned; what was read and is not written, in the order of time */
+	size_t n, cap;
+};
+
+/* Does nothing later if @sink does not take switches. */
+void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target);
+void sched_times_fini(struct sched_times *st);
+
+/* Reads the times that the recorded threads of process @pid have now. */
+void sched_times_begin(struct sched_times *st, uint32_t pid);
+/* Calls @fn for each process of the host that is no kernel thread. */
+void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx);
+/* Reads them again, for all threads that live and whose first times are in the recording. */
+void sched_times_end(struct sched_times *st);
+/*
+ * Writes what was read until @time (ns). Not before all other events that are older: readers need
+ * forks before the switches that follow them.
+ */
+void sched_times_write(struct sched_times *st, uint64_t time);
+
+#endif
