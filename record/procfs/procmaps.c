@@ -38,14 +38,14 @@ void mapset_put(struct mapset *ms)
 }
 
 /* Index of the first mapping that ends above @addr. */
-static uint32_t first_above(const struct mapset *ms, uint64_t addr)
+uint32_t mapset_first(const struct mapset *ms, uint64_t addr)
 {
 	return (uint32_t)BISECT(ms->n, i, ms->ranges[i].end <= addr);
 }
 
 struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr)
 {
-	uint32_t i = first_above(ms, addr);
+	uint32_t i = mapset_first(ms, addr);
 
 	return i < ms->n && ms->ranges[i].start <= addr ? &ms->maps[i] : NULL;
 }
@@ -110,7 +110,7 @@ int mapset_add(struct mapset **msp, const struct map_entry *e)
 
 	if (e->start >= e->end)
 		return -EINVAL;
-	lo = first_above(ms, e->start);
+	lo = mapset_first(ms, e->start);
 	if (lo < ms->n && same_mapping(&ms->maps[lo], e))
 		return 0;
 	for (hi = lo; hi < ms->n && ms->maps[hi].start < e->end; hi++)

@@ -64,6 +64,9 @@ void mapset_put(struct mapset *ms);		/* accepts NULL */
  */
 int mapset_add(struct mapset **ms, const struct map_entry *e);
 
+/* The index of the first mapping that ends above runtime address @addr; their number: none does. */
+uint32_t mapset_first(const struct mapset *ms, uint64_t addr);
+
 /* The mapping that holds runtime address @addr, or NULL. Borrowed until the next change. */
 struct map_entry *mapset_find(const struct mapset *ms, uint64_t addr);
 /* The first one of that kind, or NULL; borrowed in the same way. */

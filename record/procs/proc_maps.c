@@ -112,13 +112,10 @@ enum moved {
 	MOVED_PARTS,	/* parts of it are, marked in *@now: add @e, then add_moved() */
 };
 
-/* The first mapping in @ms that overlaps [@start, @end), from index *@i on; NULL: none. */
-static const struct map_entry *next_in(const struct mapset *ms, uint64_t start, uint64_t end, uint32_t *i)
+/* Mapping number *@i of @ms, and one more in *@i, if it begins below @end; NULL: none. */
+static const struct map_entry *next_in(const struct mapset *ms, uint64_t end, uint32_t *i)
 {
-	for (; *i < ms->n && ms->maps[*i].start < end; ++*i)
-		if (ms->maps[*i].end > start)
-			return &ms->maps[(*i)++];
-	return NULL;
+	return *i < ms->n && ms->maps[*i].start < end ? &ms->maps[(*i)++] : NULL;
 }
 
 /*
@@ -139,13 +136,13 @@ static bool looks_moved(const struct proc *p, const struct map_entry *e)
 static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time, struct mapset **now)
 {
 	const struct map_entry *old;
-	uint32_t i = 0;
+	uint32_t i = mapset_first(p->maps, e->start);
 	int err;
 
 	*now = NULL;
 	if (e->moved || !proc_is_memory(p, e))
 		return MOVED_NOT;
-	while ((old = next_in(p->maps, e->start, e->end, &i)))
+	while ((old = next_in(p->maps, e->end, &i)))
 		e->over_file |= old->over_file || (old->kind == MAPPING_FILE && !proc_is_memory(p, old));
 	if (!e->over_file || p->moved_looks >= LOOKS_MAX)
 		return MOVED_NOT;
@@ -160,9 +157,9 @@ static enum moved look_moved(struct proc *p, struct map_entry *e, uint64_t time,
 static void add_moved(struct proc *p, const struct map_entry *e, struct mapset *now, uint64_t time)
 {
 	const struct map_entry *in;
-	uint32_t i = 0;
+	uint32_t i = mapset_first(now, e->start);
 
-	while ((in = next_in(now, e->start, e->end, &i))) {
+	while ((in = next_in(now, e->end, &i))) {
 		struct map_entry part = *in;
 
 		if (!in->moved)
