@@ -10,7 +10,8 @@
 #	waits_end			which also writes FILE.folded, FILE.json and FILE.shown
 #	off FILE REGEX			ns off the CPU in stacks that match
 #	on FILE [TID...]		ns on a CPU, of these threads or of all
-#	agrees NAME OFF CLOCK CPU	OFF is CLOCK, but for the CPU time in it
+#	agrees NAME OFF CLOCK CPU	OFF is CLOCK, but for the CPU time in it. Count other waits of the
+#					thread, such as for a CPU, as CPU time
 #	share NAME FILE REGEX OF MIN	at least MIN per cent of the stacks with OF match REGEX
 
 # A clock is read before and after the wait, not in the instant when the thread leaves.
@@ -19,7 +20,8 @@ CLOCK_SLACK=1000000
 waits_begin() {
 	WAITS=$1
 	shift
-	rm -f "$WAITS" "$WAITS.err"
+	rm -f "$WAITS"
+	: >"$WAITS.err"
 	"$NSPROF" record -v -o "$WAITS" --off-cpu=1 "$@" 2>"$WAITS.err" &
 	WAITS_RECORDER=$!
 	wait_for "grep -q 'sampling began' '$WAITS.err' || ! kill -0 $WAITS_RECORDER" 20
@@ -37,8 +39,8 @@ waits_fold() {
 	"$NSPROF" symbolize -q --event off-cpu --all --by thread "$1" >"$1.folded"
 	"$NSPROF" symbolize -q --event off-cpu --by thread "$1" >"$1.shown"
 	"$NSPROF" info --json "$1" >"$1.json"
-	is "${1##*/}: no switch is lost, no time unknown" \
-		"$(jq -r '"\(.ledger.lost_switches) \(.cpu_times.unknown_ns) \(.ledger.lost_kernel + .ledger.dropped)"' "$1.json")" "0 0 0"
+	is "${1##*/}: no switch is lost, no time unknown, no stack lost or dropped" \
+		"$(jq -c '[.ledger.lost_switches, .cpu_times.unknown_ns, .ledger.lost_kernel, .ledger.dropped]' "$1.json")" "[0,0,0,0]"
 	is "${1##*/}: on + off = wall for each thread" \
 		"$(jq '[.cpu_times.threads[] | .on_ns + .off_ns == .wall_ns] | all and length > 0' "$1.json")" true
 	is "${1##*/}: stacks have all time off the CPU of the threads in them" \

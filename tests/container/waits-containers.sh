@@ -81,19 +81,21 @@ disk_waits() {
 	elif [ "$wrote" -lt 10000000 ] || [ "$w" = "$r" ]; then
 		skip "disk" "this file system has nothing to wait for: $(ms "$wrote")"
 	else
-		agrees "synchronous writes" "$(off "$f" "/$w;.*;(__)?write;")" "$wrote" "$(on "$f" "$w")"
+		agrees "synchronous writes" "$(off "$f" "/$w;.*;(__)?write;")" "$wrote" $(($(on "$f" "$w") + $(off "$f" "/$w;.*;\\[runnable\\] ")))
 		share "wait for the disk" "$f" ';\[disk\];\[blocked\] ' "/$w;.*;(__)?write;.*;\[blocked\] " 90
-		agrees "direct reads" "$(off "$f" "/$r;.*;(__)?read;")" "$read" "$(on "$f" "$r")"
+		agrees "direct reads" "$(off "$f" "/$r;.*;(__)?read;")" "$read" $(($(on "$f" "$r") + $(off "$f" "/$r;.*;\\[runnable\\] ")))
 		share "wait for the disk, too" "$f" ';\[disk\];\[blocked\] ' "/$r;.*;(__)?read;.*;\[blocked\] " 90
 	fi
 	like "a shell waits for its child" "$(<"$f.folded")" '^sh-.*;\[wait child\];\[blocked\] '
 
-	# The container and all its files are gone.
+	# The container and all its files are gone. Inlined functions go with them.
+	sym() { "$NSPROF" symbolize -q --no-inline --event off-cpu --all --by thread "$@" "$f"; }
+	sym >"$T/live"
 	ctr_stop disk
 	rm -rf "$T/root2"
 	mkdir "$T/noproc"
-	"$NSPROF" symbolize -q --event off-cpu --all --by thread --proc "$T/noproc" "$f" >"$T/gone"
-	check "the same stacks, reasons and times after it is gone" diff "$f.folded" "$T/gone"
+	sym --proc "$T/noproc" >"$T/gone"
+	check "the same stacks, reasons and times after it is gone" diff "$T/live" "$T/gone"
 	"$NSPROF" symbolize -q --format profile -o "$T/profile" --proc "$T/noproc" "$f"
 	like "and a profile for later has them" "$("$NSPROF" report -q --csv --limit 0 --percent-limit 0 --event off-cpu -i "$T/profile")" '\[disk\]'
 }
