@@ -72,6 +72,11 @@ void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out
 	event_label_text(&label, out);
 }
 
+const char *profile_time_name(const char *event)
+{
+	return !strcmp(event, "off-cpu") ? "time off the CPU" : !strcmp(event, "wall") ? "wall time" : "CPU time";
+}
+
 struct profile profile_view_event(const struct profile *p, uint32_t at)
 {
 	struct profile view = *p;

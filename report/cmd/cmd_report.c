@@ -53,9 +53,11 @@ static void write_html(const struct report_in *in, FILE *to)
 static void write_svg(const struct report_in *in, FILE *to)
 {
 	const struct report_opts *o = in->opts;
+	const char *event = profile_meta(in->profile, "event"), *of = event ? profile_time_of(event) : NULL;
 	struct strbuf sub = STRBUF_INIT;
 	struct svg_opts svg = {
 		.title = o->title ? o->title : "Flame graph", .unit = header_unit(&in->header),
+		.of = of && strcmp(of, "of CPU time") != 0 ? of : "of CPU",
 		.width = (unsigned int)o->width, .min_width = 0.1,
 	};
 	struct calltree *t = calltree_of(in->profile, &o->lead, o->period, svg_least(&svg));

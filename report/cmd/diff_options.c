@@ -115,6 +115,7 @@ int diff_options_parse(struct diff_cmd *c, int argc, char **argv, int *first)
 			"The default is the first event that all files have. Messages name the other "
 			"ones, and those that only some files have."),
 		OPT_COMMON_FILTER(c, add_filter),
+		OPT_COMMON_ALL_WAITS(&c->load.all_waits),
 		OPT_COMMON_NO_INLINE(&c->load.no_inline, "For builds that inline different functions."),
 		{ "normalize", 0, NULL, "compare names as they are, with what a rebuild changes",
 		  OPT_SWITCH, &c->normalize,

@@ -376,7 +376,7 @@ void diff_view_method(const struct diff_view *v, const char *before, struct strb
 		free(note);
 	}
 	strbuf_adds(out, before);
-	strbuf_adds(out, !d->opts.period ? "samples" : counts_time(v) ? "CPU time" : "events");
+	strbuf_adds(out, !d->opts.period ? "samples" : counts_time(v) ? profile_time_name(profile_meta(v->in[0].profile, "event")) : "events");
 	strbuf_adds(out, per[d->opts.per]);
 	strbuf_adds(out, "; +- is the 95 % interval of a single function\n");
 	add_statistics(v, before, out);

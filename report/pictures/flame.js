@@ -23,12 +23,12 @@
 		};
 	});
 
-	// Nanoseconds are shown as CPU time.
+	// Nanoseconds are shown as time.
 	function amount(n) {
 		if (unit !== 'ns')
 			return n.toLocaleString('en') + ' ' + (n === 1 ? unit.replace(/s$/, '') : unit);
 		const [v, name] = n < 1e6 ? [n / 1e3, '\u00b5s'] : n < 1e9 ? [n / 1e6, 'ms'] : [n / 1e9, 's'];
-		return v.toPrecision(v >= 1000 ? 4 : 3) + ' ' + name + ' of CPU';
+		return v.toPrecision(v >= 1000 ? 4 : 3) + ' ' + name + ' ' + svg.getAttribute('data-of');
 	}
 
 	function describe(f) {

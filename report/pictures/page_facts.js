@@ -42,7 +42,9 @@ function showFacts() {
 	const legend = diff ? [['more', changeColor(0, 1, true)], ['less', changeColor(1, 0, true)],
 		['pale: no more than chance, or too few samples to tell', changeColor(0, 1, false), changeColor(1, 0, false)],
 		['the same', changeColor(0, 0)]] :
-		KIND.slice(0, 4).map(function (k, i) { return [k, kindColor('', i)]; });
+		KIND.slice(0, 4).map(function (k, i) { return [k, kindColor('', i)]; })
+			.concat(Array.from(STATE_COLORS).filter(function (s) { return data.frames.name.includes(s[0]); })
+				.map(function (s) { return [s[0].slice(1, -1), s[1]]; }));
 	for (const [text, ...colors] of legend) {
 		const span = document.createElement('span');
 		for (const rgb of colors) {

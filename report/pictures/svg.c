@@ -216,6 +216,8 @@ void svg_write(struct calltree *t, const struct svg_opts *opts, FILE *to)
 		"viewBox=\"0 0 %u %u\" data-all=\"%llu\" data-unit=\"", opts->width, height, opts->width, height,
 		(unsigned long long)all);
 	markup_text(to, opts->unit, SIZE_MAX);
+	fputs("\" data-of=\"", to);
+	markup_text(to, opts->of ? opts->of : "", SIZE_MAX);
 	fputs("\">\n<style>\n"
 	      "svg{background:#fafaf7}text{font:12px monospace;fill:#111;pointer-events:none}\n"
 	      ".f{cursor:pointer}.f:hover rect{stroke:#000;stroke-width:0.6}\n"

@@ -17,7 +17,8 @@ struct svg_change {
 struct svg_opts {
 	const char *title;	/* any bytes */
 	const char *subtitle;	/* may be NULL */
-	const char *unit;	/* "samples" */
+	const char *unit;	/* "samples", "ns" */
+	const char *of;		/* what time it is if the unit is "ns": "of CPU"; NULL otherwise */
 	unsigned int width;	/* pixels, 300 to 20,000 */
 	double min_width;	/* frames narrower than this many pixels are left out */
 	const struct svg_change *changes;	/* [node of the tree]; NULL: no comparison. Counts

@@ -187,6 +187,14 @@ static void take_samples(struct waits *w, const struct cpu_thread *th, const str
 
 /* ---- waits ---- */
 
+/* Spells of a thread come in order. */
+static void spans(struct wait_stratum *st, const struct cpu_spell *s)
+{
+	if (!st->from)
+		st->from = s->from;
+	st->to = s->to;
+}
+
 static void count_wait(struct waits *w, const struct cpu_spell *s, enum wait_kind kind, uint64_t ns)
 {
 	const struct wait_life *l = life_at(w, s->thread);
@@ -201,6 +209,7 @@ static void count_wait(struct waits *w, const struct cpu_spell *s, enum wait_kin
 	st->n++;
 	st->ns += ns;
 	st->queued_ns += queued;
+	spans(st, s);
 	w->counts.waits++;
 	if (!l->sampled)
 		return;
@@ -219,9 +228,7 @@ static void count_time(struct waits *w, uint32_t life, enum wait_kind kind, cons
 
 	st->n += kind != WAIT_RUNNING;
 	st->ns += ns;
-	if (!st->from)
-		st->from = s->from;
-	st->to = s->to;
+	spans(st, s);
 }
 
 static void on_spell(void *ctx, const struct cpu_spell *s)

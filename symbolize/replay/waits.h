@@ -81,7 +81,10 @@ struct wait_part {
 	uint32_t stack, thread;
 	uint64_t n;		/* waits; of WAIT_RUNNING: samples, at least 1 */
 	uint64_t ns;
-	/* When: a long wait has its own time, of all others it is that of their first. */
+	/*
+	 * When: a long wait has its own time, other waits with a sample that of their first, and waits
+	 * without one from their first to their last.
+	 */
 	uint64_t from, to;
 };
 

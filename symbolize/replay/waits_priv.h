@@ -24,7 +24,7 @@ struct wait_stratum {
 	uint8_t kind;		/* enum wait_kind, not WAIT_QUEUED */
 	uint16_t length;	/* 0 for kinds that are not told apart by it */
 	uint64_t n, ns, queued_ns;
-	uint64_t from, to;	/* for kinds without samples */
+	uint64_t from, to;	/* from the first to the end of the last */
 };
 
 /* The samples of a stratum with one stack. */

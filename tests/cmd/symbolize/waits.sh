@@ -53,6 +53,11 @@ like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'th
 like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ samples, [0-9.]+ s off the CPU,'
 "$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
 is "a picture has a color for each state" "$(grep -o 'data-k="s"><[^>]*fill="#[0-9a-f]*"' p.svg | grep -o '#.*' | sort -u | wc -l | tr -d ' ')" 3
+like "whose tips say what time it is" "$(grep -o 'data-of="[^"]*"' p.svg)" '="of wall time"'
+cp p p2
+like "diff compares time off the CPU" "$("$NSPROF" diff --event off-cpu p p2 2>/dev/null)" '^# time off the CPU per function'
+"$NSPROF" diff -q --all --event off-cpu ns ns --format csv >same.csv
+is "diff --all: nothing is parked" "$(grep -c parked same.csv)/$("$NSPROF" diff -q --event off-cpu ns ns --format csv | grep -c parked)" 0/1
 sym --format pprof -o p.gz
 is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
 "$NSPROF" info --json ns >info

@@ -23,6 +23,7 @@ struct result {
 	uint64_t ns[LIVES][WAIT_KINDS][STACKS + 1];
 	uint64_t n[LIVES][WAIT_KINDS];
 	uint64_t all[LIVES][WAIT_KINDS];
+	uint64_t from, to;	/* of blocked waits without a sample */
 	uint64_t order;		/* hash of the parts in their order */
 	size_t parts;
 };
@@ -34,6 +35,10 @@ static void on_part(void *ctx, const struct wait_part *p)
 	assert_true(p->life < LIVES && (!p->sampled || p->stack < STACKS) && p->ns);
 	r->ns[p->life][p->kind][p->sampled ? p->stack : STACKS] += p->ns;
 	r->all[p->life][p->kind] += p->ns;
+	if (p->kind == WAIT_BLOCKED && !p->sampled) {
+		r->from = p->from;
+		r->to = p->to;
+	}
 	r->n[p->life][p->kind] += p->n;
 	r->order = r->order * 31 + p->life * 7 + p->kind * 5 + p->stack * 3 + p->ns + p->n + p->from + p->to;
 	r->parts++;
@@ -126,6 +131,9 @@ static void test_no_sample(void **state)
 	assert_int_equal(r->ns[0][WAIT_BEFORE][STACKS], 1 * MS);
 	assert_int_equal(r->ns[0][WAIT_BLOCKED][1], 10 * US);
 	assert_int_equal(r->ns[0][WAIT_BLOCKED][STACKS], 10 * MS + 1 * MS);
+	/* When they were is known without a sample. */
+	assert_int_equal(r->from, 3 * MS);
+	assert_int_equal(r->to, 17 * MS);
 	assert_int_equal(r->all[0][WAIT_BLOCKED], 11 * MS + 10 * US);	/* 500 ms are hidden */
 	assert_int_equal(waits_counts(w).unmatched, 1);
 	free(r);
