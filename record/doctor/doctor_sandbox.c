@@ -52,7 +52,7 @@ static int ask(struct answer *a)
 void doctor_sandbox(struct check *c)
 {
 	struct answer a;
-	int err = ask(&a);
+	int err = ask(&a), landlock;
 
 	if (err) {
 		c->verdict = VERDICT_UNKNOWN;
@@ -63,4 +63,10 @@ void doctor_sandbox(struct check *c)
 		c->verdict = VERDICT_NOT_OK;
 	strbuf_adds(&c->text, "a recorder has ");
 	confine_describe(&a.state, a.err, &c->text);
+	/* A recorder and its openers look into other processes, which Landlock would forbid (contrib/doc/sandbox.md). */
+	landlock = sandbox_landlock_version();
+	if (landlock)
+		strbuf_addf(&c->text, "; parsers also have no paths (Landlock %d)", landlock);
+	else
+		strbuf_adds(&c->text, "; parsers lack Landlock, which this kernel does not have or does not enable");
 }

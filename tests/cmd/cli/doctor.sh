@@ -68,6 +68,11 @@ cpus=$(getconf _NPROCESSORS_ONLN)
 # ---- root ----
 at="root: "
 doctor
+if grep -qw landlock /sys/kernel/security/lsm 2>/dev/null; then
+	said "(ok|not ok)" sandbox ".*; parsers also have no paths \(Landlock [0-9]+\)$"
+else
+	said "(ok|not ok)" sandbox ".*; parsers (also have no paths|lack Landlock)"
+fi
 if grep -q '^works *-a' out; then
 	agrees
 	is "root: the whole host can be recorded" "$(tail -n 1 out)" "everything on this host can be recorded from here"
