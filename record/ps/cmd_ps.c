@@ -20,6 +20,7 @@
 #include "host/opener.h"
 #include "host/unanswered.h"
 #include "ps/ps_names.h"
+#include "run/confine.h"
 
 #define INTERVAL_MAX 86400.0	/* seconds */
 #define ID_SHOWN 12	/* columns, as docker ps */
@@ -237,6 +238,18 @@ static void pass_time(double seconds)
 		;
 }
 
+/* State files and names are what tenants wrote. ps keeps what looking at processes and cgroups takes. */
+static void confine(void)
+{
+	struct confine c = { .late_events = false };
+
+	if (SANDBOX_SANITIZED)
+		return;
+	confine_prepare(&c);
+	confine_rights(&c);
+	confine_calls(&c);
+}
+
 static int run(const struct options *o)
 {
 	struct sigaction sa = { .sa_handler = stop };
@@ -338,10 +351,9 @@ int main(int argc, char **argv)
 		rc = EXIT_USAGE;
 	} else if (opener_start(true)) {
 		rc = 1;
-	} else if (o.list) {
-		rc = ps_names(o.list, o.roots, stdout) || fflush(stdout) ? 1 : 0;
 	} else {
-		rc = run(&o);
+		confine();
+		rc = o.list ? ps_names(o.list, o.roots, stdout) || fflush(stdout) : run(&o);
 	}
 	unanswered_tell(NULL, NULL);
 	opener_stop();

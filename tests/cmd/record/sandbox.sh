@@ -147,4 +147,14 @@ ended
 like "--no-sandbox: says so" "$(cat err)" 'warning: --no-sandbox: the recorder keeps all of its rights'
 "$NSPROF-record" -v -a --duration 0.1 -o g.data 2>err
 like "-v says what is in force" "$(cat err)" 'sandbox: capabilities [a-z_,]*sys_ptrace.*; new privileges none; system calls '
+
+# ps parses what tenants wrote as well.
+"$NSPROF-ps" -w -d 0.2 >ps.out 2>err &
+pid=$!
+wait_for '[ "$(field Seccomp $pid)" = "${filters:+2}" ] && [ "$(field NoNewPrivs $pid)" = 1 ]' 10
+check "ps: capabilities" limited "$pid" "$(printf %x $((1 << 2 | 1 << 19)))"
+wait_for '[ "$(grep -c . ps.out)" -ge 4 ]' 20
+check "ps: it goes on" test "$(grep -c . ps.out)" -ge 4
+ended
+is "ps: no call was refused" "$(<err)" ""
 done_testing
