@@ -164,11 +164,14 @@ static void take_samples(struct waits *w, const struct cpu_thread *th, const str
 	while (at != NONE && w->pending[at].time <= s->to) {
 		struct pending *p = &w->pending[at];
 		const uint32_t next = p->next;
-		const bool fits = p->time >= s->from && (s->state == CPU_ON || s->state == CPU_GAP);
+		const bool runs = s->state == CPU_ON || s->state == CPU_GAP;
+		const bool fits = runs && p->time >= s->from;
+		/* A thread that comes into the target while it runs begins as it leaves, after its sample. */
+		const bool leaves = runs && (fits || s->from == th->begin) && s->to - p->time <= NEAR_NS;
 
 		if (p->running && fits) {
 			ran(w, s->thread, p);
-		} else if (!p->running && fits && s->to - p->time <= NEAR_NS) {
+		} else if (!p->running && leaves) {
 			w->counts.unmatched += l->sampled;
 			*l = (struct wait_life){ p->stack, p->thread, true, p->time };
 		} else {

@@ -108,6 +108,31 @@ static void test_single(void **state)
 	waits_free(w);
 }
 
+/*
+ * A thread that comes into a cgroup has no fork there. Its life begins with its first switch, by which
+ * it leaves the CPU: the sample of that wait is older.
+ */
+static void test_comes_running(void **state)
+{
+	struct waits *w = begin();
+	struct result *r;
+
+	(void)state;
+	cpu_times_schedstat(waits_times(w), &(struct ev_schedstat){ .time = 5 * MS, .pid = 7, .tid = 9 });
+	sample(w, 3 * MS, 9, 2);		/* of another wait, before it came */
+	sample(w, 5 * MS - 20 * US, 9, 1);
+	sw(w, 5 * MS, 9, true, false);
+	sw(w, 8 * MS, 9, false, false);
+	cpu_times_until(waits_times(w), 9 * MS);
+	waits_end(w);
+	r = result_of(w);
+	assert_int_equal(r->ns[0][WAIT_BLOCKED][1], 3 * MS);
+	assert_int_equal(r->all[0][WAIT_BLOCKED], 3 * MS);
+	assert_int_equal(waits_counts(w).unmatched, 1);
+	free(r);
+	waits_free(w);
+}
+
 static void test_no_sample(void **state)
 {
 	struct waits *w = begin();
@@ -489,7 +514,8 @@ static void test_releases(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_releases), cmocka_unit_test(test_single), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
+		cmocka_unit_test(test_releases), cmocka_unit_test(test_single),
+		cmocka_unit_test(test_comes_running), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_alternating), cmocka_unit_test(test_shares), cmocka_unit_test(test_exact_sums),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_reasons),
 	};
