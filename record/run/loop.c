@@ -113,11 +113,12 @@ static uint32_t wait_tags(const struct loop_fds *w, int ms)
 	return tags;
 }
 
-static void arm(int timer, uint64_t ns)
+/* @time: ns, CLOCK_MONOTONIC, not 0. If it is over, @timer expires at once. */
+static void arm(int timer, uint64_t time)
 {
-	struct itimerspec it = { { 0, 0 }, to_timespec(ns) };
+	struct itimerspec it = { { 0, 0 }, to_timespec(time) };
 
-	timerfd_settime(timer, 0, &it, NULL);
+	timerfd_settime(timer, TFD_TIMER_ABSTIME, &it, NULL);
 }
 
 static void clear(int timer)
@@ -169,9 +170,9 @@ static void enable(struct loop *l, const struct loop_fds *w)
 	if (l->enabled_at)
 		return;
 	l->enabled_at = clock_mono_ns();
-	l->enabled(l->settle_ctx);
 	if (l->duration_ns)
-		arm(w->deadline, l->duration_ns);
+		arm(w->deadline, l->enabled_at + l->duration_ns);
+	l->enabled(l->settle_ctx);
 }
 
 static void disable(struct loop *l)
@@ -186,12 +187,8 @@ static void disable(struct loop *l)
 /* Arms the timer for the next toggle, which may be due already. */
 static void arm_toggle(const struct loop *l, const struct loop_fds *w)
 {
-	uint64_t at, now = clock_mono_ns();
-
-	if (l->next_toggle == l->ntoggles)
-		return;
-	at = l->started + l->toggles_ms[l->next_toggle] * 1000000;
-	arm(w->toggle, at > now ? at - now : 1);
+	if (l->next_toggle < l->ntoggles)
+		arm(w->toggle, l->started + l->toggles_ms[l->next_toggle] * 1000000);
 }
 
 static void take_toggle(struct loop *l, const struct loop_fds *w)
@@ -244,7 +241,8 @@ static void start(struct loop *l, const struct loop_fds *w)
 	sigemptyset(&usr2);
 	sigaddset(&usr2, SIGUSR2);
 	sigtimedwait(&usr2, NULL, &now);
-	l->started = clock_mono_ns();
+	if (!l->started)
+		l->started = clock_mono_ns();
 	if (l->start_off) {
 		pr_info("events disabled");
 		arm_toggle(l, w);
@@ -252,7 +250,7 @@ static void start(struct loop *l, const struct loop_fds *w)
 		l->on = true;
 		l->enabled_at = l->started;
 		if (l->duration_ns)
-			arm(w->deadline, l->duration_ns);
+			arm(w->deadline, l->enabled_at + l->duration_ns);
 	} else {
 		enable(l, w);
 	}

@@ -60,7 +60,7 @@ struct loop {
 	bool usr2_told;
 	bool on;			/* sampling is on */
 	size_t next_toggle;
-	uint64_t started;		/* ns, same clock as enabled_at */
+	uint64_t started;		/* ns, same clock as enabled_at; 0: loop_run() sets it. That of a command's exec */
 	int signo;			/* the signal that ended it */
 	uint64_t enabled_at;		/* ns, CLOCK_MONOTONIC; 0 = never */
 	struct loop_fds fds;

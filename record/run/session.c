@@ -221,6 +221,9 @@ static int prepare(struct session *s)
 	err = loop_open(&s->loop);
 	if (!err && o->command)
 		err = child_start(&s->child, o->command[0]);
+	/* Sampling began with its exec. */
+	if (o->command)
+		s->loop.started = clock_mono_ns();
 	return err;
 }
 
