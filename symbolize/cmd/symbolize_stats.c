@@ -20,6 +20,7 @@
 /* Below these shares (in %) there is no hint. */
 #define INCOMPLETE_HINT 1.0
 #define UNNAMED_HINT 5.0
+#define NAMELESS_HINTS 2	/* binaries that are named */
 
 #define GAPS_SHOWN 30
 #define THROTTLED_SHOWN 5
@@ -55,20 +56,32 @@ static const struct missing *main_trouble(const struct collect *c, const struct 
 	return NULL;
 }
 
-static const struct missing *most_nameless(const struct missing_list *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (g->list[i].name)
-			return &g->list[i];
-	return NULL;
-}
-
 static void hint_gap(struct strbuf *sb, const struct missing *gap)
 {
 	strbuf_adds(sb, gap->reason);
 	if (gap->remedy)
 		strbuf_addf(sb, " (%s)", gap->remedy);
 	strbuf_adds(sb, "; ");
+}
+
+/* Hidden kernel symbols and a stripped library have different remedies: a user needs both. */
+static void hint_nameless(struct strbuf *sb, const struct missing_list *gaps, uint64_t samples)
+{
+	unsigned int told = 0;
+
+	for (size_t i = 0; i < gaps->n && told < NAMELESS_HINTS; i++) {
+		const struct missing *gap = &gaps->list[i];
+		const double share = percent(gap->samples, samples);
+
+		if (!gap->name || share <= UNNAMED_HINT)
+			continue;
+		strbuf_addf(sb, "%.1f %%%s", share, told++ ? "" : " of samples have frames without a name");
+		/* "-" stands for no file here. Quoted, it would read as standard input. */
+		if (strcmp(gap->where, "-"))
+			strbuf_addf(sb, " in '%s'", gap->where);
+		strbuf_adds(sb, ": ");
+		hint_gap(sb, gap);
+	}
 }
 
 void stats_hint(const struct missing_input *in)
@@ -87,16 +100,7 @@ void stats_hint(const struct missing_input *in)
 		strbuf_addf(&sb, "%.1f %% of stacks are incomplete, mostly: ", share);
 		hint_gap(&sb, gap);
 	}
-	gap = most_nameless(&gaps);
-	share = gap ? percent(gap->samples, in->col->samples) : 0;
-	if (share > UNNAMED_HINT) {
-		strbuf_addf(&sb, "%.1f %% of samples have frames without a name", share);
-		/* "-" stands for no file here. Quoted, it would read as standard input. */
-		if (strcmp(gap->where, "-"))
-			strbuf_addf(&sb, " in '%s'", gap->where);
-		strbuf_adds(&sb, ": ");
-		hint_gap(&sb, gap);
-	}
+	hint_nameless(&sb, &gaps, in->col->samples);
 	if (rec_reader_ledger(in->reader, &led) && (ledger_sums_missing(&led) || led.throttled)) {
 		strbuf_addf(&sb, "of %" PRIu64 " sample%s ", ledger_sums_taken(&led), plural(ledger_sums_taken(&led)));
 		ledger_sums_text(&led, &sb);

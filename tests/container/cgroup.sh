@@ -7,9 +7,9 @@
 need_cmd jq
 ctr_need
 ctr_rootfs "$T/root" "$TARGETS/spin-a" "$TARGETS/spin-b"
-ctr_start a "$T/root" /app/spin-a 60 || fail "container a starts"
+ctr_start a "$T/root" /app/spin-a 600 || fail "container a starts"
 CGA=$CTR_CG
-ctr_start b "$T/root" /app/spin-b 60 || fail "container b starts"
+ctr_start b "$T/root" /app/spin-b 600 || fail "container b starts"
 CGB=$CTR_CG
 
 folded() { "$NSPROF" symbolize -q --no-inline "$T/$1"; }

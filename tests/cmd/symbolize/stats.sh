@@ -207,6 +207,12 @@ like "stripped: remedy" "$(remedy stripped names ".*/stripped")" 'install its de
 look stripped --debug-dir debug
 check "stripped: --debug-dir helps" most stripped ';main;far_first;far_call;.*;far_leaf;'
 is "and there is no such row any more" "$(row stripped names ".*/stripped")" ""
+# One binary does not hide another: both need a remedy.
+strip -o uselib "$BUILD/tests/targets/uselib"
+strip -o libspin.so "$BUILD/tests/targets/libspin.so"
+LD_LIBRARY_PATH=. "$NSPROF" record -q -o two.data -- ./uselib 0.3
+like "the warning names two binaries" "$("$NSPROF" symbolize two.data 2>&1 >/dev/null)" \
+	"without a name in '[^']*': stripped [^;]*; [0-9.]+ % in '[^']*': stripped"
 # The binary itself may be gone: the recording has its rows and its build-id.
 rm stripped
 look stripped --debug-dir debug
