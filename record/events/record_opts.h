@@ -40,7 +40,7 @@ struct record_opts {
 	bool off_cpu;
 	uint64_t off_cpu_every;
 	bool wall;			/* the same beside a clock */
-	uint64_t off_cpu_thresh_ns;	/* outputs show no stacks of shorter waits */
+	uint64_t off_cpu_thresh_ns;	/* outputs show shorter waits together, without stacks */
 	bool optional_events;		/* record without events that cannot be opened */
 	enum callgraph callgraph;
 	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */

@@ -157,9 +157,11 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"event. See TIME OFF THE CPU." },
 		{ "wall", 0, NULL, "record where all of the time goes: cpu-clock and --off-cpu", OPT_FLAG, &o->wall,
 		  .more = "With -e, cpu-clock is added unless a clock is among the events." },
-		{ "off-cpu-thresh", 0, "TIME", "of shorter waits keep the time only, e.g. 1ms (default: 0)", OPT_CALL, o,
+		{ "off-cpu-thresh", 0, "TIME", "show the time of shorter waits without stacks, e.g. 1ms", OPT_CALL, o,
 		  record_take_off_cpu_thresh,
-		  .more = "TIME is in ms, or ends in ns, us, ms or s. The recording says so to what reads it." },
+		  .more = "TIME is in ms, or ends in ns, us, ms or s. Outputs show the shorter waits of each "
+			"thread as one frame, [shorter than TIME], so that all sums stay exact. symbolize "
+			"--all shows their stacks: they are recorded all the same." },
 		{ "optional-events", 0, NULL, "record without the events that cannot be opened", OPT_FLAG,
 		  &o->optional_events,
 		  .more =

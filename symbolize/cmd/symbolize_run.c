@@ -254,6 +254,14 @@ static int widen(void *ctx, const struct ev_sample *ev)
 }
 
 /* If @f has parts of the recorded time, a pass of its own finds the first and last sample. */
+/* Waits that the recording says are too short to be told apart, ns. */
+static uint64_t brief_ns(const struct rec_reader *r)
+{
+	const char *text = rec_reader_info(r, "off_cpu_thresh_ns");
+
+	return text ? strtoull(text, NULL, 10) : 0;
+}
+
 static void begin_filter(struct filter *f, struct rec_reader *r)
 {
 	static const struct event_ops ops = { .sample = widen };
@@ -325,6 +333,7 @@ static int symbolize(void *ctx)
 	opts.kallsyms = o->kallsyms;
 	opts.throttles = wait_reason_throttles(rec_reader_info(r, "kernel"));
 	opts.all_waits = o->all_waits;
+	opts.brief_ns = brief_ns(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
 	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;

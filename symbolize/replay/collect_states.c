@@ -1,4 +1,5 @@
 /* Counts waits with frames for their state and their reason (collect_waits.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct states {
 	uint8_t *loc_reason;		/* owned; by location: wait_reason + 1; 0: not looked up */
 	size_t nlocs;
 	struct u64map rerooted;		/* node << 3 | state -> the node in that state */
-	uint32_t none, starting, before, parked;	/* locations */
+	uint32_t none, starting, before, parked, brief;	/* locations */
 	uint32_t state_loc[STATES];
 };
 
@@ -64,6 +65,8 @@ static uint32_t base_node(struct states *s, const struct wait_part *p)
 
 	if (p->sampled)
 		return p->stack;
+	if (p->brief)
+		return stacktree_child(&s->c->tree, node, s->brief);
 	switch (p->kind) {
 	case WAIT_STARTING:
 		return stacktree_child(&s->c->tree, node, s->starting);
@@ -224,7 +227,7 @@ static void count_part(struct states *s, const struct wait_part *p)
 	const struct wait_lead *lead = lead_of(s, p->life);
 
 	sum->ns[state] += p->ns;
-	if (!p->sampled && p->kind != WAIT_RUNNING)
+	if (!p->sampled && !p->brief && p->kind != WAIT_RUNNING)
 		sum->unsampled_ns += p->ns;
 	if (at_stack && *at_stack >= s->parked_ns && lead->kind == LEAD_KNOWN) {
 		sum->parked_ns += p->ns;
@@ -249,7 +252,7 @@ static void find_parked(struct states *s)
 	for (size_t i = 0; i < s->n && !s->c->opts.all_waits; i++) {
 		const struct wait_part *p = &s->parts[i];
 
-		if (is_off(p) && !is_hidden(s, p))
+		if (is_off(p) && !p->brief && !is_hidden(s, p))
 			*u64map_put(&s->at_stack, (uint64_t)p->life << 32 | base_node(s, p), NULL) += p->ns;
 	}
 }
@@ -284,6 +287,23 @@ static void sum_up(struct states *s)
 	}
 }
 
+/* "[shorter than 1.5 ms]" */
+static uint32_t brief_text(struct collect *c)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = { { 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" }, { 1, "ns" } };
+	const uint64_t ns = c->opts.brief_ns;
+	char text[64];
+	size_t i = 0;
+
+	while (units[i].ns > MAX(ns, 1ull))
+		i++;
+	snprintf(text, sizeof(text), "[shorter than %.6g %s]", (double)ns / (double)units[i].ns, units[i].name);
+	return collect_text(c, text);
+}
+
 void collect_states_count(struct collect *c)
 {
 	struct states s = { .c = c, .cw = c->waits };
@@ -294,6 +314,7 @@ void collect_states_count(struct collect *c)
 	s.starting = collect_text(c, "[starting]");
 	s.before = collect_text(c, "[before recording]");
 	s.parked = collect_text(c, "[parked]");
+	s.brief = brief_text(c);
 	for (int i = 0; i < STATES; i++)
 		s.state_loc[i] = collect_text(c, lead_state_text((enum lead_state)i));
 	waits_result(s.cw->waits, note_part, &s);

@@ -70,6 +70,7 @@ void collect_waits_init(struct collect *c)
 	struct collect_waits *cw;
 	struct waits_opts opts = {
 		.start = c->opts.start, .within = within, .closed = c->opts.each ? on_closed : NULL, .ended = on_ended,
+		.brief_ns = c->opts.all_waits ? 0 : c->opts.brief_ns,
 		.long_ns = c->opts.block_ns ? 2 * c->opts.block_ns : 0,
 	};
 

@@ -202,7 +202,8 @@ static void count_wait(struct waits *w, const struct cpu_spell *s, enum wait_kin
 {
 	const struct wait_life *l = life_at(w, s->thread);
 	const uint64_t queued = s->waking ? wanted(w, s->waking, s->to) : 0, whole = s->to - s->from;
-	const uint32_t at = stratum_of(w, s->thread, kind, length_class(whole));
+	const bool brief = whole < w->opts.brief_ns;
+	const uint32_t at = stratum_of(w, s->thread, kind, brief ? WAITS_BRIEF : length_class(whole));
 	struct wait_stratum *st = &w->strata[at];
 	struct wait_row row = {
 		.stratum = at, .stack = l->stack, .thread = l->thread, .first = l->sampled_at, .n = 1,
@@ -218,7 +219,8 @@ static void count_wait(struct waits *w, const struct cpu_spell *s, enum wait_kin
 		return;
 	w->counts.sampled++;
 	row.is_long = w->opts.long_ns && whole >= w->opts.long_ns;
-	waits_add_row(w, &row);
+	if (!brief)
+		waits_add_row(w, &row);
 	if (w->opts.closed && l->stack != WAITS_HIDDEN)
 		w->opts.closed(w->opts.ctx, l->stack, whole);
 }

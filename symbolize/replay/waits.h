@@ -38,6 +38,7 @@ enum wait_kind {
 struct waits_opts {
 	uint64_t start;		/* as in cpu_times_new() */
 	bool running;		/* also weigh samples of running threads */
+	uint64_t brief_ns;	/* of shorter waits only the sum is wanted, without stacks */
 	uint64_t long_ns;	/* waits from this length on are kept one by one; 0: none is */
 	/* ns of [from, to) that are wanted; NULL: all. Times as in ev_switch.time. */
 	uint64_t (*within)(const void *ctx, uint64_t from, uint64_t to);
@@ -77,7 +78,8 @@ void waits_add(struct waits *to, const struct waits *from);
 struct wait_part {
 	uint32_t life;		/* index in cpu_times_threads() */
 	enum wait_kind kind;
-	bool sampled;		/* @stack and @thread are known; else none of these waits had a sample */
+	bool sampled;		/* @stack and @thread are known; else none of these waits had a sample, */
+	bool brief;		/* or they were shorter than waits_opts.brief_ns */
 	uint32_t stack, thread;
 	uint64_t n;		/* waits; of WAIT_RUNNING: samples, at least 1 */
 	uint64_t ns;

@@ -16,6 +16,9 @@
 #define WAITS_PER_OCTAVE 4u
 #define WAITS_LENGTHS (64 * WAITS_PER_OCTAVE)
 
+/* Instead: all waits that are too short to be shown with their stacks. They have no rows. */
+#define WAITS_BRIEF 4095u
+
 #define WAITS_STRATUM_KEY(life, kind, length) ((uint64_t)(life) << 16 | (uint64_t)(kind) << 12 | (length))
 
 /* The waits of one life that are of one kind and about one length: exact sums. */

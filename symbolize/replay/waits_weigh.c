@@ -15,9 +15,10 @@
 #define ROUNDS 8	/* of equal shares, before what is left goes by length */
 #define NONE SIZE_MAX
 
-/* A row, or with @row == NONE waits without samples. */
+/* A row, or with @row == NONE waits without samples, or @brief ones. */
 struct share {
 	size_t row;
+	bool brief;
 	uint64_t n, ns, queued_ns;	/* @ns includes @queued_ns */
 	uint64_t from, to;
 };
@@ -202,7 +203,13 @@ static void weigh_kind(struct weigh *g, size_t from, size_t to)
 
 	g->nshares = 0;
 	for (size_t i = from; i < to; i++) {
+		const struct wait_stratum *st = &g->w->strata[g->strata[i]];
 		const size_t at = has_rows(g, i) ? i : nearest(g, i, from, to);
+
+		if (st->length == WAITS_BRIEF) {
+			add_share(g, &(struct share){ NONE, true, st->n, st->ns, st->queued_ns, st->from, st->to });
+			continue;
+		}
 
 		add_stratum(at == NONE ? rest : &sums[at - from], &g->w->strata[g->strata[i]]);
 	}
@@ -210,7 +217,7 @@ static void weigh_kind(struct weigh *g, size_t from, size_t to)
 		if (has_rows(g, i))
 			weigh_rows(g, i, &sums[i - from]);
 	if (rest->ns)
-		add_share(g, &(struct share){ NONE, rest->n, rest->ns, rest->queued_ns, rest->from, rest->to });
+		add_share(g, &(struct share){ NONE, false, rest->n, rest->ns, rest->queued_ns, rest->from, rest->to });
 	free(sums);
 }
 
@@ -267,7 +274,7 @@ static void give(struct weigh *g, uint32_t life, enum wait_kind kind, const stru
 {
 	const struct wait_row *row = s->row == NONE ? NULL : &g->w->rows[s->row];
 	const struct wait_part part = {
-		.life = life, .kind = kind, .sampled = row, .stack = row ? row->stack : 0, .thread = row ? row->thread : 0,
+		.life = life, .kind = kind, .sampled = row, .brief = s->brief, .stack = row ? row->stack : 0, .thread = row ? row->thread : 0,
 		.n = MAX(s->n, 1ull), .ns = ns, .from = s->from, .to = s->to,
 	};
 
