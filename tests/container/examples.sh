@@ -31,6 +31,18 @@ web_start() {
 	ctr_computes
 }
 
+# A second program in it, which waits for its children, and they for the disk. It ends with the
+# container.
+printf '#!/bin/sh\nwhile sleep 0.05; do dd if=/dev/zero of=%s/log bs=4k count=1 conv=fsync 2>/dev/null; done\n' "$T" >"$T/journal"
+chmod +x "$T/journal"
+journal_pid=
+journal_start() {
+	[ -z "$journal_pid" ] || ! kill -0 "$journal_pid" 2>/dev/null || return 0
+	"$T/journal" &
+	journal_pid=$!
+	echo "$journal_pid" >"${CTR_CGDIR[lxc.payload.$WEB]}/cgroup.procs"
+}
+
 # Here sudo and ssh run their arguments.
 # shellcheck disable=SC2016
 printf '#!/bin/sh\nexec "$@"\n' >"$T/bin/sudo"
@@ -63,6 +75,10 @@ declare -A answers=(
 	["--fail-on "]="1 2"	# a regression, or too few samples
 	["nsprof doctor"]="1"	# not the whole host can be recorded from here
 )
+"$NSPROF" record -q -e sched:sched_wakeup -o "$T/tried" -- true 2>"$T/tried.err" || {
+	cannot["sudo nsprof record --container web -e s"]="tracepoints: $(tail -n 1 "$T/tried.err")"
+	cannot["sudo nsprof record -a -e 's"]=${cannot["sudo nsprof record --container web -e s"]}
+}
 used=" "
 web_start || { fail "the container starts"; done_testing; }
 
@@ -165,8 +181,8 @@ check_rc "a shape: another word" 1 has_lines "$T/shown" <<<$'read 5 MB'
 cd "$T/readme" || exit 2
 mkdir "$T/blocks"
 awk -v dir="$T/blocks" '
-/^    \$ / { file = sprintf("%s/%03d", dir, ++n); sub(/^    \$ /, ""); print >file; more = /\\$/; shown = 1; next }
-more { sub(/^    /, ""); print >file; more = /\\$/; next }
+/^    \$ / { file = sprintf("%s/%03d", dir, ++n); sub(/^    \$ /, ""); print >file; more = /(\\| \|)$/; shown = 1; next }
+more { sub(/^    /, ""); print >file; more = /(\\| \|)$/; next }
 /^    / && shown { sub(/^    /, ""); print >(file ".shown"); next }
 /^[^ ]/ { shown = 0 }' "$TOP/README.md"
 for block in "$T/blocks"/???; do
@@ -174,6 +190,8 @@ for block in "$T/blocks"/???; do
 	SHORT=0.5
 	[[ $text != *"-F 499"* ]] || SHORT=2
 	case $text in
+	*" --wall "* | *" -e s"*)
+		journal_start || fail "a second program starts in the container" ;;
 	*old1.data*)
 		for i in 1 2 3; do cp nsprof.data old$i.data; cp after.data new$i.data; done ;;
 	*" perf.data"*)
