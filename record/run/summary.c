@@ -111,6 +111,10 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 	if (l->lost_sideband)
 		pr_warn("%llu record%s about mappings and processes (no sample%s) %s lost: some names may be missing", ull(l->lost_sideband),
 			plural(l->lost_sideband), plural(l->lost_sideband), plural_of(l->lost_sideband, "was", "were"));
+	if (l->lost_switches)
+		pr_warn("%llu of %llu switches of threads %s lost because their rings were full: the times of these threads in between are "
+			"unknown; record fewer CPUs or containers", ull(l->lost_switches), ull(l->switches + l->lost_switches),
+			plural_of(l->lost_switches, "was", "were"));
 	if (l->withheld)
 		pr_warn("%llu of %llu samples %s no user stack, as nothing tells addresses from data where the mappings of a process are "
 			"unknown: %s", ull(l->withheld), ull(all), plural_of(l->withheld, "has", "have"), mappings_remedy(l));
@@ -285,6 +289,8 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 	pr_info("wrote %.3f MB to %s%s%s%s (%llu sample%s, %llu bytes each; %s)", mb, lead, quote,
 		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);
+	if (o->off_cpu && lg->l.switches && !lg->l.lost_switches)
+		pr_info("off-cpu: %llu switches of threads, none lost", ull(lg->l.switches));
 	advise(&lg->l, o, s);
 	if (s->terminal && in_file && s->stays)
 		tell_next(s);

@@ -31,8 +31,9 @@ switches() {
 	END { print n["out"] + 0, n["in"] + 0, twice + 0, samples + 0 }' "$1.txt"
 }
 
-check "every switch" record --off-cpu=1 -o every -- "$BUILD/tests/targets/waits" 0.5 alternate
+check "every switch" "$NSPROF" record --off-cpu=1 -o every -- "$BUILD/tests/targets/waits" 0.5 alternate
 waits=$(awk '$3 ~ /^wait_/ { n += $5 } END { print n + 0 }' "$T/check.out")
+like "the last lines have their number" "$(<check.err)" 'off-cpu: [0-9]+ switches of threads, none lost'
 check "read" read_it every
 read -r outs ins twice samples < <(switches every)
 check "each wait of the program is a switch ($waits, $outs)" test "$waits" -ge 2 -a "$outs" -ge "$waits"
