@@ -17,6 +17,7 @@
 #include "events/cgroup_perf.h"
 #include "events/perm.h"
 #include "events/ringplan.h"
+#include "evlist/name_list.h"
 #include "evlist/tracefs.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
@@ -240,7 +241,7 @@ static void check_tracepoints(struct doctor *d)
 	}
 	n = tracefs_names(&t, NULL, &groups);
 	strbuf_addf(&c->text, "%s: %zu group%s", t.private_mount ? "tracefs can be mounted privately" : "tracefs is mounted", n, plural(n));
-	tracefs_names_free(groups, n);
+	name_list_free(groups, n);
 	tracefs_close(&t);
 }
 

@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "cli/event_name.h"
 #include "evlist/evlist_priv.h"
+#include "evlist/name_list.h"
 
 static int unknown(struct event_parser *p, struct piece name)
 {
@@ -32,7 +33,7 @@ static int unknown(struct event_parser *p, struct piece name)
 		snprintf(meant, sizeof(meant), " Did you mean '%s'?", tracepoint.s);
 	pr_err("unknown event '%.*s'.%s 'nsprof list' shows the events of this machine.", (int)name.len, name.s, meant);
 	for (size_t i = 0; i < all->n; i++)
-		pmu_names_free(names[i], n[i]);
+		name_list_free(names[i], n[i]);
 	strbuf_fini(&tracepoint);
 	free(names);
 	free(n);

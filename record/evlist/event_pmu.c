@@ -14,6 +14,7 @@
 #include "base/xalloc.h"
 #include "cli/event_name.h"
 #include "evlist/evlist_priv.h"
+#include "evlist/name_list.h"
 
 #define HYBRID_SHIFT 32	/* PERF_PMU_TYPE_SHIFT: the kind of core that a hardware event is for */
 
@@ -82,8 +83,8 @@ static int unknown_term(const struct pmus *all, const struct pmu *pmu, const str
 	       (int)whole.len, whole.s, pmu->name, (int)t->name.len, t->name.s, suggest_text(&s, "", meant, sizeof(meant)),
 	       nterms ? list.s : "config, config1 and config2", pmu->name);
 	strbuf_fini(&list);
-	pmu_names_free(events, nevents);
-	pmu_names_free(terms, nterms);
+	name_list_free(events, nevents);
+	name_list_free(terms, nterms);
 	return -EINVAL;
 }
 

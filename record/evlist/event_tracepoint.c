@@ -9,6 +9,7 @@
 #include "base/suggest.h"
 #include "base/xalloc.h"
 #include "evlist/evlist_priv.h"
+#include "evlist/name_list.h"
 
 #define PATTERN "*?["
 
@@ -56,7 +57,7 @@ static int unknown(const struct tracefs *t, const char *group, const char *name)
 		pr_err("unknown tracepoint '%s'.%s 'nsprof list '%s:*'' shows those of its group.", full, meant, group);
 	else
 		pr_err("unknown tracepoint '%s': there is no group '%s'.%s 'nsprof list' shows all tracepoints.", full, group, meant);
-	tracefs_names_free(names, n);
+	name_list_free(names, n);
 	free(full);
 	return -EINVAL;
 }
@@ -94,7 +95,7 @@ static int add_matching(struct event_parser *p, const struct tracefs *t, const c
 			continue;
 		err = event_finish(p, &ev, rest);
 	}
-	tracefs_names_free(names, n);
+	name_list_free(names, n);
 	return err;
 }
 
@@ -109,7 +110,7 @@ static int add_all(struct event_parser *p, const struct tracefs *t, const char *
 	for (size_t i = 0; i < n && !err; i++)
 		if (!fnmatch(group, groups[i], 0))
 			err = add_matching(p, t, groups[i], name, rest);
-	tracefs_names_free(groups, n);
+	name_list_free(groups, n);
 	if (err || p->el->n > before)
 		return err;
 	pr_err("no tracepoint matches '%s:%s'; 'nsprof list' shows all", group, name);
@@ -151,7 +152,7 @@ bool event_tracepoint_group(struct event_parser *p, struct piece group_text)
 	char **names = NULL, *group = xstrndup(group_text.s, group_text.len);
 	size_t n = t ? tracefs_names(t, group, &names) : 0;
 
-	tracefs_names_free(names, n);
+	name_list_free(names, n);
 	free(group);
 	return n;
 }
@@ -170,7 +171,7 @@ bool event_tracepoint_named(struct event_parser *p, struct piece name_text, stru
 		if (found)
 			strbuf_addf(out, "%s:%s", groups[i], name);
 	}
-	tracefs_names_free(groups, n);
+	name_list_free(groups, n);
 	free(name);
 	return found;
 }

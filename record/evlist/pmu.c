@@ -11,9 +11,9 @@
 #include "base/numlist.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "evlist/name_list.h"
 
 #define PMUS_MAX 4096u	/* servers have some hundred */
-#define NAMES_MAX 65536u
 #define CPU_MAX 65535
 
 static int read_at(int dir, const char *path, char *buf, size_t size)
@@ -167,11 +167,6 @@ bool pmu_spread(uint64_t mask, uint64_t value, uint64_t *out)
 	return !value;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static bool describes(const char *name)
 {
 	static const char *const ends[] = { ".unit", ".scale", ".snapshot", ".per-pkg" };
@@ -183,37 +178,16 @@ static bool describes(const char *name)
 	return false;
 }
 
-size_t pmu_names(const struct pmus *p, const struct pmu *pmu, const char *folder, char ***names)
+static bool is_listed(int folder, const struct dirent *e)
 {
-	char path[2 * NAME_MAX + 32], **v = NULL;
-	const struct dirent *e;
-	size_t n = 0, cap = 0;
-	DIR *d;
-	int fd;
-
-	*names = NULL;
-	snprintf(path, sizeof(path), "%s/%s", pmu->name, folder);
-	fd = openat(p->dir, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d && fd >= 0)
-		close(fd);
-	while (d && n < NAMES_MAX && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || describes(e->d_name))
-			continue;
-		XGROW(v, n, cap);
-		v[n++] = xstrdup(e->d_name);
-	}
-	if (d)
-		closedir(d);
-	if (n)
-		qsort(v, n, sizeof(*v), compare_names);
-	*names = v;
-	return n;
+	(void)folder;
+	return e->d_name[0] != '.' && !describes(e->d_name);
 }
 
-void pmu_names_free(char **names, size_t n)
+size_t pmu_names(const struct pmus *p, const struct pmu *pmu, const char *folder, char ***names)
 {
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	char path[2 * NAME_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/%s", pmu->name, folder);
+	return name_list(p->dir, path, is_listed, names);
 }

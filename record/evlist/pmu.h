@@ -56,6 +56,5 @@ bool pmu_spread(uint64_t mask, uint64_t value, uint64_t *out);
  * .snapshot, .per-pkg) are left out. *@names is owned, as are its elements; NULL if there are none.
  */
 size_t pmu_names(const struct pmus *p, const struct pmu *pmu, const char *folder, char ***names);
-void pmu_names_free(char **names, size_t n);
 
 #endif

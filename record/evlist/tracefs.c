@@ -11,11 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/xalloc.h"
+#include "evlist/name_list.h"
 #include "host/procfs.h"
 
 #define MOUNTINFO_MAX (16u << 20)
-#define NAMES_MAX 65536u
 #define NAME_LEN_MAX 200u
 
 /* Since Linux 5.2. glibc has them since 2.36 only. The numbers are those of all architectures. */
@@ -213,47 +212,22 @@ int tracefs_format(const struct tracefs *t, const char *group, const char *name,
 	return read_of(t, group, name, "format", out);
 }
 
-static int compare(const void *a, const void *b)
+/* Beside the folders are files: "enable", "filter". */
+static bool is_folder(int folder, const struct dirent *e)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	struct stat st;
+
+	if (!is_name(e->d_name))
+		return false;
+	if (e->d_type != DT_UNKNOWN)
+		return e->d_type == DT_DIR;
+	return !fstatat(folder, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISDIR(st.st_mode);
 }
 
 size_t tracefs_names(const struct tracefs *t, const char *group, char ***names)
 {
-	const struct dirent *e;
-	size_t n = 0, cap = 0;
-	char **v = NULL;
-	DIR *d;
-	int fd;
-
 	*names = NULL;
 	if (group && !is_name(group))
 		return 0;
-	fd = openat(t->events, group ? group : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	if (!d && fd >= 0)
-		close(fd);
-	while (d && n < NAMES_MAX && (e = readdir(d))) {
-		struct stat st;
-
-		/* Beside the folders are files: "enable", "filter". */
-		if (!is_name(e->d_name) || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-		    (e->d_type == DT_UNKNOWN && (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISDIR(st.st_mode))))
-			continue;
-		XGROW(v, n, cap);
-		v[n++] = xstrdup(e->d_name);
-	}
-	if (d)
-		closedir(d);
-	if (n)
-		qsort(v, n, sizeof(*v), compare);
-	*names = v;
-	return n;
-}
-
-void tracefs_names_free(char **names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(names[i]);
-	free(names);
+	return name_list(t->events, group ? group : ".", is_folder, names);
 }

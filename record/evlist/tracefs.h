@@ -39,9 +39,8 @@ int tracefs_format(const struct tracefs *t, const char *group, const char *name,
 
 /*
  * Names of all groups (@group NULL), or of the tracepoints of one, sorted. *@names is owned, as are
- * its elements; NULL if there are none. Returns their number. Release with tracefs_names_free().
+ * its elements; NULL if there are none. Returns their number. Release with name_list_free().
  */
 size_t tracefs_names(const struct tracefs *t, const char *group, char ***names);
-void tracefs_names_free(char **names, size_t n);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "cli/event_name.h"
+#include "evlist/name_list.h"
 #include "evlist/pmu.h"
 #include "evlist/tracefs.h"
 #include "trace/tp_format.h"
@@ -177,7 +178,7 @@ static char *terms_text(const struct pmus *all, const struct pmu *pmu)
 		if (f.mask & (f.mask - 1))
 			strbuf_addf(&sb, "=0..0x%llx", (unsigned long long)(~0ull >> (64 - __builtin_popcountll(f.mask))));
 	}
-	pmu_names_free(names, n);
+	name_list_free(names, n);
 	return sb.s;
 }
 
@@ -211,7 +212,7 @@ static void load_pmus(struct loader *l, const char *path)
 
 		for (size_t k = 0; k < n; k++)
 			add_of_pmu(l, xasprintf("%s/%s/", pmu->name, names[k]), pmu_event_text(&all, pmu, names[k]), counts);
-		pmu_names_free(names, n);
+		name_list_free(names, n);
 		if (terms)
 			add_of_pmu(l, xasprintf("%s/TERM,.../", pmu->name), xasprintf("by its terms: %s", terms), counts);
 		events += n + !!terms;
@@ -285,11 +286,11 @@ static void load_tracepoints(struct loader *l, const char *path)
 			else
 				free(full);
 		}
-		tracefs_names_free(names, k);
+		name_list_free(names, k);
 	}
 	if (!n)
 		strbuf_adds(&l->c->absent[CATALOG_TRACEPOINT], "this kernel has no tracepoints (CONFIG_EVENT_TRACING)");
-	tracefs_names_free(groups, n);
+	name_list_free(groups, n);
 	tracefs_close(&t);
 }
 

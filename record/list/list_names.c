@@ -6,6 +6,7 @@
 
 #include "base/xalloc.h"
 #include "cli/event_name.h"
+#include "evlist/name_list.h"
 #include "evlist/pmu.h"
 #include "evlist/tracefs.h"
 
@@ -27,7 +28,7 @@ static void print_pmus(const char *typed, const char *path, FILE *to)
 		for (size_t k = 0; k < n; k++)
 			if (within ? continues(names[k], typed + len + 1) : continues(all.v[i].name, typed))
 				fprintf(to, "%s/%s/\n", all.v[i].name, names[k]);
-		pmu_names_free(names, n);
+		name_list_free(names, n);
 	}
 	pmus_fini(&all);
 }
@@ -49,7 +50,7 @@ static void print_tracepoints(const char *typed, const char *path, FILE *to)
 			else
 				fprintf(to, "%s:\n", names[i]);
 		}
-		tracefs_names_free(names, n);
+		name_list_free(names, n);
 	}
 	tracefs_close(&t);
 	free(group);
