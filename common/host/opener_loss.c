@@ -356,6 +356,17 @@ uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
 	return ns;
 }
 
+uint64_t opener_loss_most(void)
+{
+	uint64_t ns = patience->each_ns, now = clock_mono_ns();
+
+	pthread_mutex_lock(&loss.lock);
+	if (loss.last_until)
+		ns = now < loss.last_until ? MIN(ns, loss.last_until - now) : 0;
+	pthread_mutex_unlock(&loss.lock);
+	return ns;
+}
+
 static void has_answered(uint64_t key)
 {
 	struct miss *m = find(key);

@@ -50,6 +50,8 @@ void opener_last_chance(uint64_t ns);
 
 /* How long to wait for @op, ns. 0: not at all, and if it is never read it counts as a miss. *@key: for the next two. */
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
+/* How long at most, ns, whatever was lost; 0 after the last chance. */
+uint64_t opener_loss_most(void);
 /*
  * @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. @slept: ns
  * that the opener waited for anything but a CPU. It counts as lost for threads that must not be late.
