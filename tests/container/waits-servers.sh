@@ -10,6 +10,12 @@
 need_cmd jq
 ctr_need
 later ctr_end
+# --kill-child does not reach a child that has changed its user.
+end_servers() {
+	cat "$CTR_V2/$CTR_CGROOT"/*/cgroup.procs | xargs -r kill -KILL
+	wait_for '[ -z "$(cat "$CTR_V2/$CTR_CGROOT"/*/cgroup.procs)" ]' 20
+}
+later end_servers
 can_sample_kernel || skip_all "the kernel may not be recorded"
 
 # Servers run as a user without rights, who has to reach their files.
