@@ -56,6 +56,19 @@ static const struct missing *main_trouble(const struct collect *c, const struct 
 	return NULL;
 }
 
+/*
+ * 100 % of what @gap counts. Names are counted over the tree, where a sample that is weighed by
+ * switches stands for several waits.
+ */
+static uint64_t whole_of(const struct collect *c, const struct missing *gap)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < c->tree.n && gap->name; i++)
+		sum += c->tree.nodes[i].samples;
+	return gap->name ? sum : c->samples;
+}
+
 static void hint_gap(struct strbuf *sb, const struct missing *gap)
 {
 	strbuf_adds(sb, gap->reason);
@@ -65,13 +78,13 @@ static void hint_gap(struct strbuf *sb, const struct missing *gap)
 }
 
 /* Hidden kernel symbols and a stripped library have different remedies: a user needs both. */
-static void hint_nameless(struct strbuf *sb, const struct missing_list *gaps, uint64_t samples)
+static void hint_nameless(struct strbuf *sb, const struct missing_list *gaps, const struct collect *c)
 {
 	unsigned int told = 0;
 
 	for (size_t i = 0; i < gaps->n && told < NAMELESS_HINTS; i++) {
 		const struct missing *gap = &gaps->list[i];
-		const double share = percent(gap->samples, samples);
+		const double share = percent(gap->samples, whole_of(c, gap));
 
 		if (!gap->name || share <= UNNAMED_HINT)
 			continue;
@@ -100,7 +113,7 @@ void stats_hint(const struct missing_input *in)
 		strbuf_addf(&sb, "%.1f %% of stacks are incomplete, mostly: ", share);
 		hint_gap(&sb, gap);
 	}
-	hint_nameless(&sb, &gaps, in->col->samples);
+	hint_nameless(&sb, &gaps, in->col);
 	if (rec_reader_ledger(in->reader, &led) && (ledger_sums_missing(&led) || led.throttled)) {
 		strbuf_addf(&sb, "of %" PRIu64 " sample%s ", ledger_sums_taken(&led), plural(ledger_sums_taken(&led)));
 		ledger_sums_text(&led, &sb);
@@ -159,7 +172,7 @@ static void print_padded(const char *s, size_t width)
 	fprintf(stderr, "%s%*s  ", s, n < width ? (int)(width - n) : 0, "");
 }
 
-static void print_gaps(const struct missing_list *g, uint64_t all)
+static void print_gaps(const struct missing_list *g, const struct collect *c)
 {
 	size_t where = strlen("binary"), reason = strlen("reason"), n = MIN(g->n, (size_t)GAPS_SHOWN);
 
@@ -180,7 +193,7 @@ static void print_gaps(const struct missing_list *g, uint64_t all)
 		const struct missing *gap = &g->list[i];
 
 		fprintf(stderr, "  %10" PRIu64 " %5.1f %%  %-7s  ", gap->samples,
-			percent(gap->samples, all), gap->name ? "names" : "callers");
+			percent(gap->samples, whole_of(c, gap)), gap->name ? "names" : "callers");
 		print_padded(gap->where, where);
 		print_padded(gap->reason, reason);
 		fprintf(stderr, "%s\n", gap->remedy ? gap->remedy : "-");
@@ -335,7 +348,7 @@ void stats_print(const struct missing_input *in)
 
 	missing_find(&gaps, in);
 	print_verdicts(in);
-	print_gaps(&gaps, in->col->samples);
+	print_gaps(&gaps, in->col);
 	print_searches(&gaps);
 	print_refused(in->mods);
 	print_names(in->nm);

@@ -71,6 +71,9 @@ made some
 "$NSPROF" import -q -o ns data
 is "some waits without a sample: the same sums" "$(sym --event off-cpu --all | shorten)" "$(want)"
 
+# Without symbols of the kernel. A sample stands for many waits.
+is "shares of what has no name are 100 % at most" "$("$NSPROF" symbolize --event off-cpu --all --stats -i ns 2>&1 >/dev/null | awk '$3 == "%" && $2 > 100 { n++ } END { print n + 0 }')" 0
+
 made lost
 "$NSPROF" import -q -o ns data
 like "missing switches are told" "$(sym --event off-cpu 2>&1 >/dev/null; "$NSPROF" symbolize --event off-cpu ns 2>&1 >/dev/null)" 'switches are missing'
