@@ -611,20 +611,34 @@ void events_enable(struct events *ev)
 	enable_from(ev, 0, 0);
 }
 
-void events_pause(struct events *ev)
+void events_stop_samples(struct events *ev)
 {
 	for (size_t i = 0; i < ev->nsamples; i++)
 		ioctl(ev->samples[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+static void stop_switches(struct events *ev)
+{
 	for (size_t i = 0; i < ev->nswitches; i++)
 		ioctl(ev->switches[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Disables side-band, too: otherwise the last drain would never end on a busy host. */
+void events_pause(struct events *ev)
+{
+	events_stop_samples(ev);
+	stop_switches(ev);
+}
+
+/*
+ * Disables side-band, too: otherwise the last drain would never end on a busy host. Switches last: a
+ * thread that ends must have come to a CPU before.
+ */
 void events_disable(struct events *ev)
 {
-	events_pause(ev);
+	events_stop_samples(ev);
 	for (size_t i = 0; i < ev->nsides; i++)
 		ioctl(ev->sides[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	stop_switches(ev);
 }
 
 bool events_all_gone(struct events *ev)

@@ -48,7 +48,9 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable);
 void events_drop_cgroup(struct events *ev, uint64_t id);
 
 void events_enable(struct events *ev);
-/* Disables only the samples, until events_enable(). Mappings are still reported. */
+/* The end is near: no more samples. Switches and mappings are reported until events_disable(). */
+void events_stop_samples(struct events *ev);
+/* Disables only samples and switches, until events_enable(). Mappings are still reported. */
 void events_pause(struct events *ev);
 void events_disable(struct events *ev);
 

@@ -313,7 +313,7 @@ enum loop_end loop_run(struct loop *l)
 		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
 		/* Not after a round that takes long. */
 		if (tags & TAG_DEADLINE)
-			events_pause(l->ev);
+			events_stop_samples(l->ev);
 		if (tags & ripening)
 			ripen(tags, last, l->drain->side_flood);
 		last = clock_mono_ns();

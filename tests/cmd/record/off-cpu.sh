@@ -66,7 +66,12 @@ read -r outs ins twice samples < <(switches slow)
 check "give stacks, too ($outs, $samples)" test $(((samples + 4) * 67)) -ge "$outs" -a $((samples * 61)) -le "$outs"
 
 check "an even number, and two waits that alternate" record --off-cpu=4 -o even -- taskset -c "$cpu" "$BUILD/tests/targets/waits" 0.5 alternate
-is "both have stacks" "$("$NSPROF" symbolize -q --event off-cpu --all even | grep -o 'wait_futex\|wait_nanosleep' | sort -u | wc -l)" 2
+waits=$(awk '$3 ~ /^wait_/ { n += $5 } END { print n + 0 }' check.out)
+if [ "$waits" -ge 40 ]; then
+	is "both have stacks" "$("$NSPROF" symbolize -q --event off-cpu --all even | grep -o 'wait_futex\|wait_nanosleep' | sort -u | wc -l)" 2
+else
+	skip "both have stacks" "the machine is so busy that the program waited $waits times only"
+fi
 
 # Two threads never switch, and one runs or waits for a CPU all the time.
 "$BUILD/tests/targets/waits" 20 sleeper runner >/dev/null &
