@@ -118,7 +118,13 @@ start "$A" 3000 0
 record_calls -G "$A" -e "{$PPID_EVENT/period=100/,page-faults}:S" -e cpu-clock
 go
 stop
-is "a leader" "$(n $PPID_EVENT)" 30
+# Linux 5.10 has no period yet at the first call, and takes two samples of it.
+IFS=. read -r major minor _ < <(uname -r)
+if [ $((major * 100 + minor)) -lt 601 ]; then
+	check "a leader" test "$(n $PPID_EVENT)" = 30 -o "$(n $PPID_EVENT)" = 32
+else
+	is "a leader" "$(n $PPID_EVENT)" 30
+fi
 like "a member" "$(line page-faults)" "samples? with those of '$PPID_EVENT'"
 record_calls -G "$A" -e "{$PPID_EVENT,cpu-clock}"
 go
