@@ -166,6 +166,12 @@ static void stood_to_the_end(struct ledger *lg, uint64_t stopped)
 	forget_standing(lg);
 }
 
+static uint64_t rounded(double samples)
+{
+	/* Counts of a damaged perf.data may be anything. */
+	return samples < 1e18 ? (uint64_t)(samples + 0.5) : UINT64_MAX / 2;
+}
+
 /*
  * Estimates what throttled events would have taken meanwhile. With a clock, a period is a time.
  * Otherwise the rate at which samples were taken while events ran (@ran_ns in all) stands for the
@@ -178,10 +184,10 @@ static uint64_t estimate_throttled(const struct ledger_event *of, const struct e
 	if (!sum->samples || !of->throttled)
 		return 0;
 	if (of->period_min)
-		return (uint64_t)(ns * (double)sum->samples / (double)sum->periods + 0.5);
+		return sum->periods ? rounded(ns * (double)sum->samples / (double)sum->periods) : 0;
 	if (ran_ns <= of->throttled_ns)
 		return 0;
-	return (uint64_t)(ns * (double)(sum->samples + sum->lost) / ((double)ran_ns - ns) + 0.5);
+	return rounded(ns * (double)(sum->samples + sum->lost) / ((double)ran_ns - ns));
 }
 
 static uint64_t estimate_all_throttled(struct ledger *lg, uint64_t ran_ns)
