@@ -207,16 +207,11 @@ uint64_t proc_path_cost(size_t len);
 /* May the drain look at @p and its files? */
 bool proc_has_time(struct proc *p);
 /*
- * Before it does, and when it did. CPU time counts; if it had to wait for something, all the time
- * does, because a tenant can hold a lock or an answer back. Time in which other programs ran does
- * not.
+ * Before it does, and when it did. CPU time counts, ns. Waiting for a CPU is not the tenant's
+ * doing, and what openers slept has an account of its own (opener_loss).
  */
-struct proc_work {
-	uint64_t wall, cpu;	/* ns */
-	long waits;
-};
-struct proc_work proc_work_begin(void);
-void proc_work_end(struct proc *p, const struct proc_work *w);
+uint64_t proc_work_begin(void);
+void proc_work_end(struct proc *p, uint64_t begun);
 /* As dsotab_resolve(), for a mapping of @p. Beyond the budget, @e becomes a mapping of no binary. */
 void proc_resolve(struct proc *p, struct map_user *u, struct map_entry *e, const uint8_t *build_id, size_t len);
 /* What an event with the string @text counts for, bytes. */

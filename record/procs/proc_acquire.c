@@ -88,7 +88,7 @@ static int acquire(struct proc *p, int procfd, uint64_t time)
 
 int proc_acquire(struct proc *p, uint64_t time)
 {
-	struct proc_work work;
+	uint64_t work;
 	int procfd, ret;
 
 	if (p->facts)
@@ -103,13 +103,13 @@ int proc_acquire(struct proc *p, uint64_t time)
 	work = proc_work_begin();
 	ret = acquire(p, procfd, time);
 	close(procfd);
-	proc_work_end(p, &work);
+	proc_work_end(p, work);
 	return ret;
 }
 
 void proc_refresh_maps(struct proc *p, uint64_t time)
 {
-	struct proc_work work;
+	uint64_t work;
 
 	if (p->kthread || p->dead || p->pt->detached || p->overfull || !proc_has_time(p) ||
 	    (p->refresh_time && time - p->refresh_time < REFRESH_NS))
@@ -121,7 +121,7 @@ void proc_refresh_maps(struct proc *p, uint64_t time)
 	}
 	work = proc_work_begin();
 	proc_add_present(p, time);
-	proc_work_end(p, &work);
+	proc_work_end(p, work);
 }
 
 /*

@@ -343,7 +343,7 @@ static void capture_returns(struct proc *p)
 
 bool capture_jit(struct proc *p)
 {
-	struct proc_work work;
+	uint64_t work;
 	bool got = false;
 
 	proc_on_behalf(p);
@@ -359,7 +359,7 @@ bool capture_jit(struct proc *p)
 		got = true;
 	capture_returns(p);
 	p->jit_captured = p->dead && got;
-	proc_work_end(p, &work);
+	proc_work_end(p, work);
 	return true;
 }
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -138,30 +137,14 @@ bool proc_has_time(struct proc *p)
 	return (p->sampled && p->spent_ns < IMAGE_NS) || tenant_has_time(proc_tenant(p), p->pt->detached ? 0 : clock_mono_ns());
 }
 
-/* Times that this thread had to wait for something. */
-static long waits(void)
+uint64_t proc_work_begin(void)
 {
-	struct rusage ru;
-
-	return getrusage(RUSAGE_THREAD, &ru) ? 0 : ru.ru_nvcsw;
+	return clock_thread_ns();
 }
 
-/*
- * Waiting counts for a part only. Where CPUs are busy, most of it is the wait for one, which is not
- * the tenant's doing: 500 short programs beside other work used up their time so. A tenant whose
- * files answer late still runs out of it.
- */
-#define WAIT_SHARE 8
-
-struct proc_work proc_work_begin(void)
+void proc_work_end(struct proc *p, uint64_t begun)
 {
-	return (struct proc_work){ clock_mono_ns(), clock_thread_ns(), waits() };
-}
-
-void proc_work_end(struct proc *p, const struct proc_work *w)
-{
-	const uint64_t cpu = clock_thread_ns() - w->cpu, wall = clock_mono_ns() - w->wall;
-	const uint64_t ns = cpu + (waits() != w->waits && wall > cpu ? (wall - cpu) / WAIT_SHARE : 0);
+	const uint64_t ns = clock_thread_ns() - begun;
 
 	p->spent_ns += ns;
 	tenant_spent(proc_tenant(p), ns);
@@ -172,7 +155,7 @@ void proc_resolve(struct proc *p, struct map_user *u, struct map_entry *e, const
 	struct dsotab *dt = &p->pt->files.dsos;
 	const enum mapping_kind kind = mapping_kind(intern_str(p->pt->files.paths, e->path));
 	const bool sure = p->tenant_sure;
-	struct proc_work work;
+	uint64_t work;
 
 	u->tenant = proc_tenant(p);
 	/* Without a file this takes less time than measuring it would. */
@@ -192,7 +175,7 @@ void proc_resolve(struct proc *p, struct map_user *u, struct map_entry *e, const
 		e->path = intern_add(p->pt->files.paths, PATH_LEFT_OUT);
 		e->kind = MAPPING_SPECIAL;
 	}
-	proc_work_end(p, &work);
+	proc_work_end(p, work);
 }
 
 /* ---- side-band in the recording ---- */

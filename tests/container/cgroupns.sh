@@ -20,7 +20,8 @@ check "it is recorded" "$NSPROF" record -q -e cpu-clock -F 499 -G "$CTR_CG" --du
 like "with its names" "$("$NSPROF" symbolize -q --no-inline within.data)" ';aaa_leaf '
 path=$(sed -n 's/^0:://p' "/proc/$CTR_PID/cgroup")
 check "with -a, too" "$NSPROF" record -q -e cpu-clock -F 499 -a --duration 0.5 -o all.data
-"$NSPROF" symbolize -q --no-inline --by container,process all.data | grep -F spin-a- >folded
+# Other tests may run programs of the same name.
+"$NSPROF" symbolize -q --no-inline --by container,process all.data | grep -E "^[^;]*;spin-a-$CTR_PID[/;]" >folded
 is "of its cgroup, as the host sees it" "$(cut -d ';' -f 1 folded | sort -u)" "$path"
 
 # ---- the recorder in one ----
@@ -33,6 +34,7 @@ umount -l /sys/fs/cgroup
 mount -t cgroup2 none /sys/fs/cgroup || exit 77
 (echo $BASHPID >/sys/fs/cgroup/inner/cgroup.procs && exec "$TARGETS/spin-b" 60) &
 victim=$!
+echo $victim >victim
 while [ "$(cat /proc/$victim/comm)" != spin-b ]; do sleep 0.01; done
 "$NSPROF" doctor | grep '^[a-z ]* cgroups ' >doctor
 "$NSPROF" record -q -e cpu-clock -F 499 -G inner --duration 0.5 -o inner.data
@@ -52,7 +54,7 @@ if [ -e inner.status ]; then
 	is "inside: one outside is an error" "$(<none.status)" 1
 	like "inside: that says so" "$(<none.err)" "no cgroup '$CTR_CGROOT/other': No such file or directory"
 	"$NSPROF" symbolize -q --no-inline --by container,process inside.data >folded
-	is "inside: -a has the cgroup below" "$(grep -F spin-b- folded | cut -d ';' -f 1 | sort -u)" /inner
+	is "inside: -a has the cgroup below" "$(grep -E "^[^;]*;spin-b-$(<victim)[/;]" folded | cut -d ';' -f 1 | sort -u)" /inner
 	unlike "inside: and no process outside is said to be in it" "$(grep -F spin-a- folded)" '^/inner;'
 else
 	skip "inside" "cgroup2 cannot be mounted there: $(<err)"
