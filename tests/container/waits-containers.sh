@@ -1,9 +1,6 @@
 #!/bin/bash
 # Time off the CPU of containers: one that its CPU limit throttles, beside the counters of its
 # cgroup; one that waits for the disk, beside the clock of dd; and the same after it is gone.
-# takes: 12
-# beside others
-# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../waits.sh"
@@ -62,7 +59,7 @@ throttled_waits
 # ---- disk: dd measures itself
 
 disk_waits() {
-	local f=$T/disk dd wrote read w r
+	local f=$T/disk dd wrote read w r reason='\[sleep\]'
 	dd=$(command -v dd)
 	ctr_rootfs "$T/root2" "$dd"
 	ctr_start disk "$T/root2" sh -c 'until [ -e /tmp/go ]; do sleep 0.05; done
@@ -81,6 +78,7 @@ disk_waits() {
 	elif [ "$wrote" -lt 10000000 ] || [ "$w" = "$r" ]; then
 		skip "disk" "this file system has nothing to wait for: $(ms "$wrote")"
 	else
+		reason='\[disk\]'
 		agrees "synchronous writes" "$(off "$f" "/$w;.*;(__)?write;")" "$wrote" $(($(on "$f" "$w") + $(off "$f" "/$w;.*;\\[runnable\\] ")))
 		share "wait for the disk" "$f" ';\[disk\];\[blocked\] ' "/$w;.*;(__)?write;.*;\[blocked\] " 90
 		agrees "direct reads" "$(off "$f" "/$r;.*;(__)?read;")" "$read" $(($(on "$f" "$r") + $(off "$f" "/$r;.*;\\[runnable\\] ")))
@@ -97,7 +95,7 @@ disk_waits() {
 	sym --proc "$T/noproc" >"$T/gone"
 	check "the same stacks, reasons and times after it is gone" diff "$T/live" "$T/gone"
 	"$NSPROF" symbolize -q --format profile -o "$T/profile" --proc "$T/noproc" "$f"
-	like "and a profile for later has them" "$("$NSPROF" report -q --csv --limit 0 --percent-limit 0 --event off-cpu -i "$T/profile")" '\[disk\]'
+	like "and a profile for later has them" "$("$NSPROF" report -q --csv --limit 0 --percent-limit 0 --event off-cpu -i "$T/profile")" "$reason"
 }
 disk_waits
 done_testing

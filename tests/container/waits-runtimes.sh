@@ -1,9 +1,6 @@
 #!/bin/bash
 # Where threads of Java and Python wait for locks: beside the clocks of the programs, and per thread
 # beside what perf and bpftrace make of the scheduler's tracepoint.
-# takes: 15
-# beside others
-# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../waits.sh"
@@ -165,19 +162,22 @@ other() { echo $(($(off "$f" "/$1;") - $(off "$f" "/$1;.*$2"))); }
 
 # ---- Python
 
+# Its locks wait in a semaphore since 3.13.
+PY_LOCK='(PyThread_acquire_lock_timed|_PySemaphore_Wait)'
+
 n=0
 while read -r tid ns cpu; do
 	n=$((n + 1))
-	agrees "python thread $n: lock.acquire" "$(off "$f" "/$tid;.*;PyThread_acquire_lock_timed;")" "$ns" \
-		$((cpu + $(other "$tid" ';(PyThread_acquire_lock_timed|clock_nanosleep);')))
+	agrees "python thread $n: lock.acquire" "$(off "$f" "/$tid;.*;$PY_LOCK;")" "$ns" \
+		$((cpu + $(other "$tid" ";($PY_LOCK|clock_nanosleep);")))
 done < <(each lock python)
 is "python: three threads wait for a lock" $n 3
 while read -r tid ns cpu; do
 	agrees "python: time.sleep" "$(off "$f" "/$tid;.*;clock_nanosleep;")" "$ns" \
-		$((cpu + $(other "$tid" ';(PyThread_acquire_lock_timed|clock_nanosleep);')))
+		$((cpu + $(other "$tid" ";($PY_LOCK|clock_nanosleep);")))
 done < <(each sleep python)
 tids=$(each lock python | awk '{ printf "%s%s", sep, $1; sep = "|" }')
-share "python: a lock is a futex" "$f" ';\[futex\];\[blocked\] ' "/($tids);.*;PyThread_acquire_lock_timed;.*;\[blocked\] " 100
+share "python: a lock is a futex" "$f" ';\[futex\];\[blocked\] ' "/($tids);.*;$PY_LOCK;.*;\[blocked\] " 100
 share "python: time.sleep sleeps" "$f" ';\[sleep\];\[blocked\] ' "/($tids);.*;clock_nanosleep;.*;\[blocked\] " 100
 # Threads that compute have one lock together. They are off the CPU for the rest of their time.
 while read -r tid ns cpu; do

@@ -1,9 +1,6 @@
 #!/bin/bash
 # Where PostgreSQL and nginx wait, how long and why: row locks, fsync and pg_sleep() beside the
 # server's own log and statistics and pgbench's latencies; epoll beside nginx's own log.
-# takes: 20
-# beside others
-# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../waits.sh"
