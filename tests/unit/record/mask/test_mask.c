@@ -394,7 +394,7 @@ static void test_low_code(void **state)
 		}
 	assert_int_equal(texts[1], 0);
 	assert_int_equal(texts[2], 0);
-	/* Those whose third letter is no digit: 53 of 63. */
+	/* The third character is the highest byte. A digit there is below the code, the 53 others are in it. */
 	assert_in_range(texts[3] * 1000 / (20 * STACK_WORDS_MAX), 831, 851);
 	assert_int_equal(texts[4], 0);
 	/* Every 1,021st number, a prime, up to 21 million. */
