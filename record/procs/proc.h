@@ -167,6 +167,8 @@ static inline const struct proc_facts *proc_who(const struct proc *p)
 
 /* ---- proc_table.c ---- */
 
+/* Who answers for the time of openers for @f: its tenant, or while that is unknown its cgroup. */
+uint64_t proc_facts_account(const struct proc_facts *f);
 /* What this thread opens from now on is for @p: what does not answer counts against its cgroup. */
 void proc_on_behalf(const struct proc *p);
 /* The same for process @pid with facts @f, of which nothing else is known yet. */

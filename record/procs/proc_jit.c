@@ -208,7 +208,7 @@ static void of_process(struct capture_job *job, const struct proc_facts *f)
 	if (!f)
 		return;
 	proc_facts_on_behalf(f, f->pid);
-	job->tenant = f->account ? f->account : hash_bytes(f->cgroup, strlen(f->cgroup));
+	job->tenant = proc_facts_account(f);
 	job->cgroup = xstrdup(f->cgroup);
 	job->pid = f->pid;
 }

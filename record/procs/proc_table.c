@@ -88,9 +88,14 @@ void proc_free(struct proc *p)
 	free(p);
 }
 
+uint64_t proc_facts_account(const struct proc_facts *f)
+{
+	return f->account ? f->account : hash_bytes(f->cgroup, strlen(f->cgroup));
+}
+
 void proc_facts_on_behalf(const struct proc_facts *f, uint32_t pid)
 {
-	opener_for(f->account ? f->account : hash_bytes(f->cgroup, strlen(f->cgroup)), f->cgroup, pid);
+	opener_for(proc_facts_account(f), f->cgroup, pid);
 }
 
 void proc_on_behalf(const struct proc *p)
