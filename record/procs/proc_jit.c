@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/xalloc.h"
