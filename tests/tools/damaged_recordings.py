@@ -7,8 +7,9 @@
 							"-" if not even the header is there
 
 What is left is computed from the blocks as nsprof.data(5) describes them, not by nsprof: a cut
-leaves the blocks before it, and a flipped bit costs its block and, if that has samples, those up to
-the next KEY block. Prints a line for each wrong answer, then a summary as a comment.
+leaves the blocks before it, and nothing is missing if END is one of them. A flipped bit costs its
+block and, if that has samples, those up to the next KEY block. Prints a line for each wrong answer,
+then a summary as a comment.
 """
 import json
 import os
@@ -21,6 +22,7 @@ from read_recording import crc32c
 
 HEADER, BLOCK = 64, struct.Struct('<IHHIIIIII')
 MAGIC, STREAM, KEY = 0x0a424e9e, 2, 2
+WHOLE = -1	# where a recording is cut that lacks nothing
 NSPROF = os.environ['NSPROF']
 
 
@@ -64,16 +66,17 @@ class Damage:
 		elif samples is not None:
 			if got['samples'] != samples:
 				self.complain(what, '%d samples, expected %d' % (got['samples'], samples))
-			if cut_at is not None and got['damage'].get('cut_at', len(data)) != cut_at:
-				self.complain(what, 'whole up to %d, expected %d' % (got['damage'].get('cut_at', -1), cut_at))
-			if status == 0 and data != self.data and cut_at is not None:
-				self.complain(what, 'status 0')
+			if cut_at is not None and got['damage'].get('cut_at', WHOLE) != cut_at:
+				self.complain(what, 'whole up to %d, expected %d' % (got['damage'].get('cut_at', WHOLE), cut_at))
+			if cut_at is not None and status != (cut_at != WHOLE):
+				self.complain(what, 'status %d' % status)
 
 	def cut(self, size):
 		left = [b for b in self.blocks if b[1] <= size]
 		if size < HEADER:
 			return self.look('cut after %d' % size, self.data[:size], None, None)
-		self.look('cut after %d' % size, self.data[:size], sum(b[4] for b in left), left[-1][1] if left else HEADER)
+		cut_at = WHOLE if len(left) == len(self.blocks) else left[-1][1] if left else HEADER
+		self.look('cut after %d' % size, self.data[:size], sum(b[4] for b in left), cut_at)
 
 	def flip(self, bit):
 		at = bit // 8
@@ -100,9 +103,10 @@ def main():
 	data, (cuts, flips, seed) = open(sys.argv[1], 'rb').read(), map(int, sys.argv[2:])
 	rnd = random.Random(seed)
 	d = Damage(data)
-	for b in d.blocks[:-1]:
+	for b in d.blocks:
 		d.cut(b[1])
 	d.cut(HEADER)
+	d.cut(len(data) - 1)	# in the trailer
 	for _ in range(cuts):
 		d.cut(rnd.randrange(len(data)))
 	for _ in range(flips):
