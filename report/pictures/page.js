@@ -4,7 +4,8 @@
 const page = { timings: {}, update: update, search: search, find: find, describe: describe, flame: flame,
 	zoom: function (name) { zoom(find(name)); }, choose: function (name) { choose(find(name)); },
 	span: function (name) { return flame.span(find(name)); }, top: function (name) { return flame.top(view.tree.depth[find(name)]); },
-	functions: function () { return functions(view, weights); }, changeColor: changeColor, pickEvent: pickEvent };
+	functions: function () { return functions(view, weights); }, changeColor: changeColor, pickEvent: pickEvent,
+	rows: function () { return lines[0].rows.map(function (r) { return { title: r.title, total: r.total }; }); } };
 window.nsprofPage = page;
 showFacts();
 showTimes();

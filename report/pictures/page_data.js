@@ -111,6 +111,9 @@ const LEVELS = {
 	comm: function (t) { return t.comm || '[no_name]'; },
 };
 
+// The lists above the picture, each within what the ones before it chose.
+const PICKED = ['container', 'process', 'thread'];
+
 // The tree with these levels as leading frames: each group has the part of the tree that its
 // samples touch.
 // counts: for each side, the node of each count.

@@ -5,7 +5,7 @@ function options(id, label, wider) {
 	let all = 0;
 	data.sides.forEach(function (s) {
 		const name = s.threads.map(function (t) {
-			return wider.every(function (l) { return !chosen[l] || LEVELS[l](t) === chosen[l]; }) ? LEVELS[id](t) : null;
+			return among(t, wider) ? LEVELS[id](t) : null;
 		});
 		for (let i = 0; i < s.n; i++)
 			if (name[s.thread[i]] !== null) {
@@ -40,12 +40,21 @@ function pickers() {
 	options('thread', 'threads', ['container', 'process']);
 }
 
-for (const id of ['container', 'process', 'thread'])
+for (const id of PICKED) {
 	by(id).addEventListener('change', function () {
 		chosen[id] = by(id).value;
 		pickers();
+		showTimes();
 		update(true);
 	});
+	by('lanes').append(new Option(id, id, false, id === lanes));
+}
+by('lanes').addEventListener('change', function () {
+	lanes = by('lanes').value;
+	showTimes();
+	drawTimes();
+});
+by('lanes').disabled = !threads;
 
 const GROUPS = [[], ['container'], ['process'], ['thread'], ['comm'], ['container', 'process'], ['container', 'comm'], ['container', 'process', 'thread'],
 	['process', 'thread']];

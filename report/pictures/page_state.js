@@ -14,9 +14,21 @@ const scroller = by('scroller'), status = by('status'), tip = by('tip');
 const flame = new Flame(by('flame'), scroller, by('spacer'));
 let facts = data.sides.map(function (s, k) { return data.meta.sides[k].meta; });
 const chosen = { container: '', process: '', thread: '' };
+// Is @t one of the threads that are chosen in these lists?
+const among = function (t, lists) { return lists.every(function (l) { return !chosen[l] || LEVELS[l](t) === chosen[l]; }); };
 const ranges = data.sides.map(function (s) { return [0, s.blocks]; });
 // Folded text has no threads.
 const threads = data.sides.some(function (s) { return s.threads.length > 1; });
 // One of several events, or null if there is only one.
 let chosenEvent = data.meta.events ? data.meta.events[0] : null;
-let levels = threads ? data.meta.by : [], view = groupBy(data, levels), weights = [], widths = 1, term = '';
+let levels = threads ? data.meta.by : [];
+// What has a row in the timeline: the first of which there are several, and none is nearly all.
+let lanes = PICKED.find(function (l) {
+	return data.sides.some(function (s) {
+		const sums = new Map(), name = s.threads.map(LEVELS[l]);
+		for (let i = 0; i < s.n; i++)
+			sums.set(name[s.thread[i]], (sums.get(name[s.thread[i]]) || 0) + s.count[i]);
+		return Array.from(sums.values()).every(function (n) { return n < 0.95 * s.total; });
+	});
+}) || 'container';
+let view = groupBy(data, levels), weights = [], widths = 1, term = '';

@@ -1,32 +1,59 @@
-// Samples over time, a row for each container, and the brush that selects a part. Stacks that end with
-// a state have its color.
+// Samples over time, a row for each of the busiest containers, processes or threads, and the brush that
+// selects a part. Stacks that end with a state have its color.
 
-function Timeline(canvas, side) {
+// @level: what has a row; one of LEVELS. wanted(thread): is it shown?
+function Timeline(canvas, side, level, wanted) {
 	this.canvas = canvas;
 	this.side = side;
 	// In long recordings a cell spans several blocks: no screen shows more.
 	this.cells = Math.min(side.blocks, 2000);
-	const cells = this.cells, rows = new Map();
+	const cells = this.cells, path = PICKED.slice(0, PICKED.indexOf(level) + 1), rows = new Map(), sums = new Map();
 	const of = side.threads.map(function (t) {
-		const name = LEVELS.container(t);
-		if (!rows.has(name))
-			rows.set(name, { name: name, total: 0 });
-		return rows.get(name);
+		if (!wanted(t))
+			return null;
+		const names = path.map(function (l) { return LEVELS[l](t); }), key = JSON.stringify(names);
+		if (!rows.has(key))
+			rows.set(key, { name: names[names.length - 1], title: names.join(' / '), total: 0, threads: 0,
+				groups: names.map(function (n, i) { return JSON.stringify(names.slice(0, i + 1)); }) });
+		rows.get(key).threads++;
+		return rows.get(key);
 	});
 	for (let i = 0; i < side.n; i++)
-		of[side.thread[i]].total += side.count[i];
+		if (of[side.thread[i]])
+			of[side.thread[i]].total += side.count[i];
 	const all = Array.from(rows.values()).filter(function (r) { return r.total; }).sort(function (a, b) { return b.total - a.total; });
-	this.rows = all.slice(0, all.length > 9 ? 8 : 9);
-	if (all.length > 9)
-		this.rows.push({ name: all.length - 8 + ' others' });
-	all.forEach(function (r, i) { r.shown = this.rows[Math.min(i, this.rows.length - 1)]; }, this);
+	for (const row of all)
+		for (const g of row.groups)
+			sums.set(g, (sums.get(g) || 0) + row.total);
+	const busiest = all.slice(0, all.length > 9 ? 8 : 9), name = all.length - busiest.length + ' others';
+	const others = { name: name, title: name, total: 0, threads: 0, groups: [] };
+	all.forEach(function (r, i) {
+		r.shown = i < busiest.length ? r : others;
+		if (r.shown === others) {
+			others.total += r.total;
+			others.threads += r.threads;
+		}
+	});
+	// Threads of a process, and processes of a container, stand together.
+	this.rows = busiest.sort(function (a, b) {
+		const l = path.findIndex(function (p, i) { return a.groups[i] !== b.groups[i]; });
+		return l < 0 ? 0 : sums.get(b.groups[l]) - sums.get(a.groups[l]) || (a.groups[l] < b.groups[l] ? -1 : 1);
+	}).concat(others.total ? others : []);
 	// By state, in this order from the bottom up; null: without a state.
 	this.states = [null].concat(Array.from(STATE_COLORS.keys()));
 	const state = data.frames.name.map(function (name) { return Math.max(0, this.states.indexOf(name)); }, this);
-	for (const row of this.rows)
+	// A sampled wait stands for others, which were at other times. So a cell may seem to have more
+	// time than its threads had.
+	const time = unit === 'period' && TIME_EVENTS.has(fact(0, 'event')) ? side.blockNs * side.blocks / cells : Infinity;
+	for (const row of this.rows) {
 		row.sums = this.states.map(function () { return new Float64Array(cells); });
+		row.most = row.threads * time;
+	}
+	// A thread's row is full where the thread spent all of its time, and that of the others is their mean.
+	this.full = level === 'thread' && time < Infinity;
 	for (let i = 0; i < side.n; i++)
-		of[side.thread[i]].shown.sums[state[data.tree.frame[side.node[i]]] || 0][Math.floor(side.block[i] * cells / side.blocks)] += side.count[i];
+		if (of[side.thread[i]])
+			of[side.thread[i]].shown.sums[state[data.tree.frame[side.node[i]]] || 0][Math.floor(side.block[i] * cells / side.blocks)] += side.count[i];
 }
 
 Timeline.LABEL = 150;
@@ -62,24 +89,30 @@ Timeline.prototype.draw = function (theme, from, to) {
 			return sums.map(function (v, i) { return v / width[i]; });
 		});
 	});
-	const most = bars.reduce(function (m, b) { return Math.max(m, b[b.length - 1].reduce(function (x, y) { return Math.max(x, y); }, 0)); }, 0);
-	this.rows.forEach(function (row, r) {
+	const full = this.full, most = this.rows.reduce(function (m, row, r) {
+		return Math.max(m, Math.min(row.most, bars[r][states.length - 1].reduce(function (x, y) { return Math.max(x, y); }, 0)));
+	}, 0);
+	this.rows.forEach(function (row, r, rows) {
 		const y = r * Timeline.ROW;
 		ctx.fillStyle = theme.text;
 		ctx.fillText(shortened(row.name, 22), 0, y + Timeline.ROW / 2, Timeline.LABEL - 8);
 		ctx.fillStyle = theme.lane;
 		ctx.fillRect(Timeline.LABEL, y + 1, plot, Timeline.ROW - 2);
+		// A line between those of different containers or processes.
+		ctx.fillStyle = theme.muted;
+		if (r && row.groups[row.groups.length - 2] !== rows[r - 1].groups[rows[r - 1].groups.length - 2])
+			ctx.fillRect(0, y, this.width, 1);
 		// The highest first: the lower ones cover it.
 		for (let s = states.length; s--;) {
 			ctx.fillStyle = s ? STATE_COLORS.get(states[s]) : theme.bar;
 			for (let c = 0; c < columns; c++) {
-				const h = most ? bars[r][s][c] / most * (Timeline.ROW - 3) : 0;
+				const h = most ? Math.min(bars[r][s][c] / (full ? row.most : most), 1) * (Timeline.ROW - 3) : 0;
 				if (h > 0 && (!s || bars[r][s][c] > bars[r][s - 1][c]))
 					ctx.fillRect(Timeline.LABEL + c * plot / columns, y + Timeline.ROW - 1 - Math.max(h, 1),
 						Math.max(plot / columns - (plot / columns > 4 ? 1 : 0), 0.5), Math.max(h, 1));
 			}
 		}
-	});
+	}, this);
 	const seconds = n * this.side.blockNs / 1e9;
 	ctx.fillStyle = theme.muted;
 	for (let i = 0; i <= 4; i++) {
@@ -103,10 +136,11 @@ Timeline.prototype.block = function (px) {
 	return Math.max(0, Math.min(this.side.blocks, at));
 };
 
-// The timeline of a side with its fields, in @parent. Calls chosen(from, to) when the blocks [from,
-// to) are selected.
-function timeline(parent, side, chosen) {
-	const canvas = document.createElement('canvas'), range = document.createElement('div'), line = new Timeline(canvas, side);
+// The timeline of a side with its fields, in @parent; @level and wanted() are Timeline's. Calls
+// select(from, to) when the blocks [from, to) are selected.
+function timeline(parent, side, level, wanted, select) {
+	const canvas = document.createElement('canvas'), range = document.createElement('div');
+	const line = new Timeline(canvas, side, level, wanted);
 	const seconds = side.blockNs / 1e9, before = side.label ? side.label + ': ' : '', inputs = [];
 	canvas.setAttribute('role', 'img');
 	canvas.setAttribute('aria-label', before + 'samples over time; the fields below choose a part');
@@ -119,7 +153,7 @@ function timeline(parent, side, chosen) {
 		from = Math.max(0, Math.min(from, side.blocks - 1));
 		to = Math.min(side.blocks, Math.max(to, from + 1));
 		line.set(from, to);
-		chosen(from, to);
+		select(from, to);
 	};
 	const all = function () { line.choose(0, side.blocks); };
 	['Time from', 'to'].forEach(function (word, e) {
@@ -148,7 +182,7 @@ function timeline(parent, side, chosen) {
 	});
 	canvas.addEventListener('pointermove', function (e) {
 		const row = line.rows[Math.floor(e.offsetY / Timeline.ROW)];
-		canvas.title = row ? row.name : '';
+		canvas.title = row ? row.title : '';
 		if (begun === null)
 			return;
 		const at = line.block(e.offsetX);

@@ -40,6 +40,18 @@ def profile():
     return out + ['E\t%d' % len(out)]
 
 
+def lanes(rows, levels):
+    """Rows of the timeline: the first levels of container, process, thread; those of one stand together."""
+    sums = {}
+    for _, thread, _, n in rows:
+        c, process, comm, pid, tid = THREADS[thread]
+        path = (c, '%s-%d' % (process, pid), '%s-%d/%d' % (comm, pid, tid))[:levels]
+        for i in range(levels):
+            sums[path[:i + 1]] = sums.get(path[:i + 1], 0) + n
+    order = sorted((p for p in sums if len(p) == levels), key=lambda p: [(-sums[p[:i + 1]], p[i]) for i in range(levels)])
+    return ['row %s %d' % (' / '.join(p), sums[p]) for p in order]
+
+
 def expect():
     def share(rows, word):
         all = sum(r[3] for r in rows)
@@ -50,9 +62,13 @@ def expect():
     cache = [x for x in web if THREADS[x[1]][2] == 'cache']
     late = [x for x in web if 10 <= x[0] < 20]
     yield 'all %d' % sum(x[3] for x in r)
+    for level in 1, 2, 3:
+        yield from lanes(r, level)
     yield 'parse matched: ' + share(r, 'parse')
     yield 'w.lk matched: ' + share(r, 'walk')
     yield 'web %d' % sum(x[3] for x in web)
+    yield from lanes(web, 3)
+    yield from lanes(web, 2)
     yield 'cache %d' % sum(x[3] for x in cache)
     yield 'web from 1 to 2 s %d' % sum(x[3] for x in late)
     yield 'of these parse matched: ' + share(late, 'parse')

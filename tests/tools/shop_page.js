@@ -31,6 +31,11 @@ module.exports = async function (p) {
 		await p.mouse('mouseReleased', at[0], at[1]);
 	};
 	const width = function (name) { return p.eval('Math.round(nsprofPage.span("' + name + '")[1] / nsprofPage.flame.width * 1000)'); };
+	const rows = async function (level) {
+		await choose('lanes', level);
+		for (const r of await p.eval('nsprofPage.rows()'))
+			say('row', r.title + ' ' + r.total);
+	};
 	const frame = function () { return p.eval('new Promise(function (done) { requestAnimationFrame(function () { requestAnimationFrame(done); }); })'); };
 	// The color of a box, left of its name.
 	const color = function (name) {
@@ -45,6 +50,11 @@ module.exports = async function (p) {
 
 	await choose('by', '');
 	say('all', await samples());
+	ok('the timeline is by container where there are several', await p.eval('document.getElementById("lanes").value') === 'container');
+	for (const level of ['container', 'process', 'thread'])
+		await rows(level);
+	await shot('shop-threads');
+	await choose('lanes', 'container');
 	const notes = await text('notes');
 	ok('losses, filters, throttled containers and notes are there', /12 samples lost/.test(notes) && /only comm=\*/.test(notes) &&
 		/throttled in 7 of 9/.test(notes) && /without samples: <idle>/.test(notes));
@@ -99,6 +109,9 @@ module.exports = async function (p) {
 	await choose('container', 'web');
 	say('web', await samples());
 	ok('only its processes and threads can be chosen', await p.eval('document.getElementById("thread").options.length') === 4);
+	await rows('thread');
+	await rows('process');
+	await choose('lanes', 'container');
 	await choose('thread', 'cache-100/103');
 	say('cache', await samples());
 	await choose('thread', '');
