@@ -231,6 +231,8 @@ void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out
  * time". NULL: it counts events. Static. A profile of several events has their units, too.
  */
 const char *profile_time_of(const char *event);
+/* Does an event of this name count ns off the CPU? */
+bool profile_is_off_cpu(const char *event);
 /* The same time as a word: "CPU time", "time off the CPU". Only for events that count time. Static. */
 const char *profile_time_name(const char *event);
 

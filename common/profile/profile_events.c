@@ -55,10 +55,15 @@ void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, 
 	free(v);
 }
 
+bool profile_is_off_cpu(const char *event)
+{
+	/* nsprof's own (rec_events.h), and perf's; others with these names would be of a PMU or tracepoint. */
+	return !strcmp(event, "off-cpu") || !strcmp(event, "offcpu-time");
+}
+
 const char *profile_time_of(const char *event)
 {
-	/* nsprof's own events (rec_events.h); others with these names would be of a PMU or tracepoint. */
-	if (!strcmp(event, "off-cpu"))
+	if (profile_is_off_cpu(event))
 		return "off the CPU";
 	if (!strcmp(event, "wall"))
 		return "of wall time";
@@ -74,7 +79,7 @@ void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out
 
 const char *profile_time_name(const char *event)
 {
-	return !strcmp(event, "off-cpu") ? "time off the CPU" : !strcmp(event, "wall") ? "wall time" : "CPU time";
+	return profile_is_off_cpu(event) ? "time off the CPU" : !strcmp(event, "wall") ? "wall time" : "CPU time";
 }
 
 struct profile profile_view_event(const struct profile *p, uint32_t at)

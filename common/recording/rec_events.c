@@ -53,7 +53,7 @@ static void add_wall(struct event_table *t)
 
 	for (uint32_t i = t->n; i--;) {
 		waits |= t->ev[i].role == ROLE_WAITS;
-		if (t->ev[i].role == ROLE_SAMPLES && rec_events_is_clock(&t->ev[i]))
+		if (t->ev[i].role == ROLE_SAMPLES && rec_events_is_clock(&t->ev[i]) && !rec_events_is_measured(&t->ev[i]))
 			clock = i;
 	}
 	if (waits && clock != UINT32_MAX)
@@ -127,4 +127,9 @@ void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown,
 bool rec_events_is_clock(const struct ev_event *ev)
 {
 	return !strcmp(ev->unit, "ns");
+}
+
+bool rec_events_is_measured(const struct ev_event *ev)
+{
+	return rec_events_is_clock(ev) && ev->role == ROLE_SAMPLES && !ev->freq && !ev->period;
 }

@@ -43,5 +43,10 @@ void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown,
 struct event_label rec_events_label(const struct ev_event *ev);
 /* Are its periods ns of CPU time? */
 bool rec_events_is_clock(const struct ev_event *ev);
+/*
+ * Is each period a time that was measured, as perf's offcpu-time has it? Then a number of samples
+ * says nothing, even if all periods are the same.
+ */
+bool rec_events_is_measured(const struct ev_event *ev);
 
 #endif

@@ -75,9 +75,20 @@ static struct perfdata_attr *first_event(const struct import *im)
 
 /* ---- before the first record ---- */
 
-static int look(void *ctx, const struct perfdata_record *r)
+/* @r, with the latest time so far if it is a sum that has none. */
+static struct perfdata_record dated(const struct import *im, const struct perfdata_record *r)
+{
+	struct perfdata_record d = *r;
+
+	if (r->attr && r->time >= PERFDATA_SUMS && perfdata_is_offcpu(r->attr))
+		d.time = im->last;
+	return d;
+}
+
+static int look(void *ctx, const struct perfdata_record *stored)
 {
 	struct import *im = ctx;
+	const struct perfdata_record here = dated(im, stored), *r = &here;
 
 	if (r->time) {
 		im->first = im->first ? MIN(im->first, r->time) : r->time;
@@ -134,7 +145,8 @@ static void write_info(struct import *im)
 	text(w, "cmdline", pd->cmdline ? pd->cmdline : "");
 	text(w, "event", im->event.v[0].name);
 	text(w, "event_modifier", im->event.v[0].modifier);
-	number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
+	if (!perfdata_is_offcpu(a))
+		number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
 	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
 	number(w, "dump_size", im->ro.dump_size);
 	if (im->fields.n)
@@ -229,7 +241,7 @@ static void set_stacks(struct import *im)
 		if (a->sample_type & PERF_SAMPLE_STACK_USER) {
 			ro->callgraph = CALLGRAPH_DWARF;
 			ro->dump_size = MAX(ro->dump_size, a->stack_user);
-		} else if (a->sample_type & PERF_SAMPLE_CALLCHAIN && ro->callgraph == CALLGRAPH_NONE) {
+		} else if ((a->sample_type & PERF_SAMPLE_CALLCHAIN || perfdata_is_offcpu(a)) && ro->callgraph == CALLGRAPH_NONE) {
 			ro->callgraph = CALLGRAPH_FP;
 		}
 	}
@@ -260,7 +272,7 @@ static int begin(struct import *im, uint64_t first)
 	if (!im->first)
 		im->first = im->last = first;
 	import_fields_init(&im->fields, im->pd, &im->event, im->o->payloads);
-	im->listed = im->event.n > 1 || im->fields.n ||
+	im->listed = im->event.n > 1 || im->fields.n || perfdata_is_offcpu(first_event(im)) ||
 		     (import_switches_asked(im->pd) && import_switches_weigh(first_event(im)));
 	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->listed, &err);
 	if (!im->w) {
@@ -474,9 +486,10 @@ static void take_cgroup(struct import *im, struct perfdata_cursor *c)
 		sink_cgroups_add(&im->sink->cgroups, id, path);
 }
 
-static int take(void *ctx, const struct perfdata_record *r)
+static int take(void *ctx, const struct perfdata_record *stored)
 {
 	struct import *im = ctx;
+	const struct perfdata_record here = dated(im, stored), *r = &here;
 	struct perfdata_cursor c = { .p = r->body, .end = r->body + r->len, .swap = im->pd->swap };
 	const struct perfdata_attr *a;
 	uint64_t id;

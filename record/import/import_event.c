@@ -228,6 +228,12 @@ struct ev_event import_event_describe(const struct import_event *ev, const struc
 			.name = REC_EVENTS_OFF_CPU, .modifier = e->modifier, .unit = "ns", .filter = "", .fields = "",
 		};
 
+	if (perfdata_is_offcpu(a))
+		return (struct ev_event){
+			.index = at, .role = ROLE_SAMPLES, .leader = at, .type = a->type, .config = a->config,
+			.name = e->name, .modifier = e->modifier, .unit = "ns", .filter = "", .fields = "",
+		};
+
 	return (struct ev_event){
 		.index = at, .role = member ? ROLE_MEMBER : ROLE_SAMPLES, .leader = member ? leader->event : at,
 		.type = a->type, .config = a->config, .config1 = a->config1, .config2 = a->config2,

@@ -50,6 +50,14 @@ struct perfdata_attr {
 /* perf's own side-band event. */
 #define PERFDATA_IS_DUMMY(a) ((a)->type == PERF_TYPE_SOFTWARE && (a)->config == PERF_COUNT_SW_DUMMY)
 
+/*
+ * The event of "perf record --off-cpu": each period is a time off the CPU, ns. Waits below
+ * --off-cpu-thresh are summed up by thread and stack and written at the end, with times from
+ * PERFDATA_SUMS on that only sort them last.
+ */
+bool perfdata_is_offcpu(const struct perfdata_attr *a);
+#define PERFDATA_SUMS (~UINT64_C(0) << 32)
+
 /* Bits of perf_event_attr. */
 #define PERFDATA_INHERIT (1ull << 1)
 #define PERFDATA_EXCLUDES (7ull << 4)	/* exclude_user, exclude_kernel, exclude_hv */

@@ -137,6 +137,35 @@ static struct perfdata_cursor at_counters(const struct perfdata *pd, const struc
 	return c;
 }
 
+bool perfdata_is_offcpu(const struct perfdata_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_BPF_OUTPUT && !strcmp(a->name, "offcpu-time");
+}
+
+/*
+ * Since Linux 6.16, a raw record tells of the thread that was off the CPU, and the fields before it
+ * of the one that ran last: {pid, tid} {ns} {words of the chain, chain} {cgroup}
+ * (tools/perf/util/bpf_off_cpu.c and its BPF program).
+ */
+static void take_offcpu(const struct perfdata *pd, const struct perfdata_attr *a, struct raw_sample *raw,
+			uint64_t **room, struct perfdata_cursor *all)
+{
+	struct sample_in *in = &raw->in;
+	struct perfdata_cursor c = { .p = in->payload, .end = in->payload + in->payload_len, .swap = pd->swap };
+	uint64_t n, cgroup;
+
+	in->pid = perfdata_u32(&c);
+	in->tid = perfdata_u32(&c);
+	in->period = perfdata_u64(&c);
+	n = perfdata_u64(&c);
+	in->chain = (const void *)words(&c, n, room);
+	in->nchain = in->chain ? (uint32_t)n : 0;
+	cgroup = perfdata_u64(&c);
+	if (a->sample_type & PERF_SAMPLE_CGROUP)
+		in->cgroup = cgroup;
+	all->bad |= c.bad;
+}
+
 size_t perfdata_reads(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_read *out)
 {
 	const uint64_t format = r->attr->read_format;
@@ -209,6 +238,8 @@ int perfdata_sample(const struct perfdata *pd, const struct perfdata_record *r, 
 	else
 		in->has_regs = false;
 	in->cgroup = take_cgroup(&c, a);
+	if (type & PERF_SAMPLE_RAW && perfdata_is_offcpu(a) && !c.bad)
+		take_offcpu(pd, a, raw, &room, &c);
 	if (c.bad)
 		return -EINVAL;
 	if (!in->nchain)

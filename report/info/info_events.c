@@ -110,6 +110,8 @@ static void text_rate(const struct info_events *ie, const struct ev_event *ev, s
 		add_named(sb, ", read with '", ev->leader < ie->table.n ? ie->table.ev[ev->leader].name : "?");
 	else if (ev->freq)
 		strbuf_addf(sb, ", %" PRIu64 " Hz", ev->freq);
+	else if (!ev->period)
+		strbuf_adds(sb, ", each with its own period");
 	else if (ev->period == 1)
 		strbuf_adds(sb, ", each single one");
 	else

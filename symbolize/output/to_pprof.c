@@ -265,7 +265,7 @@ static const char *type_name(const char *event, bool clock, bool *clock_seen)
 {
 	const char *of = profile_time_of(event);
 
-	if (!strcmp(event, "off-cpu"))
+	if (profile_is_off_cpu(event))
 		return "off_cpu";
 	if (!clock || *clock_seen || (of && strcmp(of, "of CPU time") != 0))
 		return event;

@@ -469,8 +469,12 @@ bool collect_periods_vary(const struct collect *c, uint32_t event)
 {
 	bool vary = false;
 
-	for (uint32_t i = 0; i < c->nevents; i++)
-		vary |= (event == i || event == REC_EVENTS_ALL) && c->events[i].period_min != c->events[i].period_max;
+	for (uint32_t i = 0; i < c->nevents; i++) {
+		const struct collect_event *ev = &c->events[i];
+		const bool measured = ev->period_max && c->opts.events && rec_events_is_measured(&c->opts.events->table.ev[i]);
+
+		vary |= (event == i || event == REC_EVENTS_ALL) && (ev->period_min != ev->period_max || measured);
+	}
 	return vary;
 }
 

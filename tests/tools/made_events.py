@@ -11,12 +11,14 @@ One process, "made", runs main, app_outer, app_leaf of PROGRAM (tests/targets/sp
 	deferred	callchains whose user part comes later: two samples share one, in a system call; one was hit in user space. Two more have
 			lost theirs, one in the kernel, one in user space
 	group		cycles and instructions, sampled by cycles (:S): the counters are 1000 7, 1500 7, 2100 50 on one CPU, 400 30 on another
+	offcpu		perf record --off-cpu since Linux 6.16: three samples of cycles; a wait of 600 ms of "made", ended by process 99; sums of two waits
+	offcpu6		the same before: only the sums, without raw records
 	oldkernel	Linux 4.4: mappings that no file backs have protection 0; anonymous code called app_leaf
 	text		as hybrid, with text between the records, with a single byte of it, and after them
 """
 import sys
 
-from perfdata_writer import CALLCHAIN, CPU, IDENTIFIER, IP, PERIOD, READ, TID, TIME, Program, Writer, text
+from perfdata_writer import CALLCHAIN, CPU, IDENTIFIER, IP, PERIOD, READ, RAW, TID, TIME, Program, Writer, text
 
 WHAT, ORDER, FORM, PROGRAM, OUT = sys.argv[1:]
 writer = Writer(ORDER)
@@ -46,6 +48,15 @@ def sample(time, number, ips, cpu=1, read=b''):
 
 def user_sample(time, number):
 	return sample(time, number, [IN_USER] + USER)
+
+
+def offcpu(time, period, ips, last=PID):
+	"""A time off the CPU of "made". @last: what ran when it ended. The kernel pads raw records."""
+	wait = pack('IIQQ%dQQ' % (len(ips) + 1), PID, PID, period, len(ips) + 1, IN_USER, *ips, 0)
+	if WHAT == 'offcpu6':
+		return record(9, pack('QQIIQIIQQ%dQ' % (len(ips) + 1), 2, ips[0], PID, PID, time, 0, 0, period, len(ips) + 1, IN_USER, *ips), 2)
+	head = pack('QQIIQIIQ', 2, KERNEL, last, last, time, 0, 0, period if last == PID else 1)
+	return record(9, head + pack('I', len(wait) + 4) + wait + bytes(4), 2)
 
 
 def later(time, cookie, ips):
@@ -87,6 +98,13 @@ elif WHAT == 'group':
 	# A second CPU has its own events with their own IDs.
 	records = [sample(20 + 10 * n, 1, [IN_USER] + USER, read=counters(c, i, (1, 2))) for n, (c, i) in enumerate([(1000, 7), (1500, 7), (2100, 50)])]
 	records += [sample(60, 11, [IN_USER] + USER, cpu=2, read=counters(400, 30, (11, 12)))]
+elif WHAT in ('offcpu', 'offcpu6'):
+	kind = IP | TID | TIME | CPU | PERIOD | IDENTIFIER | (RAW if WHAT == 'offcpu' else CALLCHAIN)
+	events = [event(1, 'cycles', 0, 0), (writer.attribute(136, 1, 10, 1, kind, GROUP, 18), (2, 12), 'offcpu-time'), DUMMY]
+	# They have no time: these only sort them last.
+	sums = [offcpu((2 ** 64 - 2 ** 32) + n, 5000, ips) for n, ips in enumerate((USER, [LEAF, MAIN]))]
+	wait = [offcpu(40, 600000000, USER, 99)] if WHAT == 'offcpu' else []
+	records = [user_sample(20, 1), user_sample(30, 1)] + wait + [user_sample(1000000050, 1)] + sums
 elif WHAT == 'oldkernel':
 	events = [event(1, 'cycles', 0, 0)]
 	START += [record(10, pack('IIQQQ', PID, PID, ANON, 4096, 0) + pack('IIQQII', 0, 0, 0, 0, 0, 0) + text('//anon') + sid(12), 2)]

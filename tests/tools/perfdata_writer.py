@@ -8,7 +8,7 @@ import re
 import struct
 import subprocess
 
-IP, TID, TIME, READ, CALLCHAIN, CPU, PERIOD, IDENTIFIER, CGROUP = 1, 2, 4, 16, 32, 128, 256, 1 << 16, 1 << 21
+IP, TID, TIME, READ, CALLCHAIN, CPU, PERIOD, RAW, IDENTIFIER, CGROUP = 1, 2, 4, 16, 32, 128, 256, 1 << 10, 1 << 16, 1 << 21
 
 
 class Writer:

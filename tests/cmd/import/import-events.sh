@@ -4,7 +4,7 @@
 # each command that reads perf.data; and files of other types.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
-need_cmd python3 nm readelf gzip
+need_cmd python3 nm readelf gzip jq
 cd "$T" || exit 1
 SPIN=$BUILD/tests/targets/spin
 [ -x "$SPIN" ] || skip_all "$SPIN is not built (make test-targets)"
@@ -114,6 +114,24 @@ for e in cycles instructions; do
 done
 is "periods" "$("$NSPROF" script -q --event cycles -F comm,period data | awk '/^made/ { printf "%s ", $2 }')" "1000 500 600 400 "
 is "periods of the other" "$("$NSPROF" script -q --event instructions -F comm,period data | awk '/^made/ { printf "%s ", $2 }')" "7 43 30 "
+
+# ---- time off the CPU ----
+shown() {
+	is "$1: status" "$rc $(grep -c warning err)" "0 0"
+	is "$1: on the CPU" "$(<got)" "$stack 3"
+	is "$1: each time off the CPU has its stack and its ns" "$("$NSPROF" symbolize -q --event offcpu-time data.ns)" "$waits"
+	is "$1: apart from cycles" "$("$NSPROF" symbolize -q --by event data.ns)" "cycles;$stack 3"$'\n'"${waits//made;/offcpu-time;made;}"
+	is "$1: sums make the recording no longer" "$("$NSPROF" info --json data.ns | jq '.duration | round')" 1
+}
+waits="made;main;app_leaf 5000"$'\n'"$stack 600005000" forms offcpu
+like "offcpu: report" "$("$NSPROF" report --event offcpu-time data.ns)" ' 600 ms off the CPU'
+is "offcpu: pprof" "$("$NSPROF" symbolize -q --event offcpu-time --format pprof data.ns | gunzip -c | grep -aoE 'off_cpu|nanoseconds' | sort -u | xargs)" "nanoseconds off_cpu"
+waits="made;main;app_leaf 5000"$'\n'"$stack 5000"
+forms offcpu6
+"$NSPROF" import -q --event offcpu-time -o one.ns data
+is "offcpu: alone" "$("$NSPROF" symbolize -q one.ns)" "$waits"
+"$NSPROF" export -q -o out.data data
+is "offcpu: exported" "$("$NSPROF" symbolize -q --event offcpu-time out.data)" "$waits"
 
 # ---- old kernels ----
 shown() { is "$1" "$(<got)" "made;main;[jit];app_leaf 1"; }
