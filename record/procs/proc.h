@@ -66,8 +66,8 @@ struct proc {
 	struct proc_facts *facts;		/* NULL = not read, or gone before */
 	/*
 	 * Facts read too late: when it already ran another program while side-band is still before
-	 * that exec, or when it had ended. They tell which process it is, but not what it runs or
-	 * where. There are no facts then. NULL = none.
+	 * that exec, when it had ended, or when the recording ends without a sample of it. They tell
+	 * which process it is, but not what it runs or where. There are no facts then. NULL = none.
 	 */
 	struct proc_facts *late;
 	struct proc_facts *anc;		/* of the process it was forked from; NULL = unknown */
@@ -403,6 +403,11 @@ void proc_introduce(struct proc *p, uint64_t time);
  * Introduces it again, with its mappings if they are known and the budget allows it.
  */
 void proc_introduce_again(struct proc *p, uint64_t time);
+/*
+ * Writes who @p is, without mappings: it has no samples, and none will come. False: nothing is known
+ * of it, or the budget does not allow it.
+ */
+bool proc_introduce_idle(struct proc *p, uint64_t time);
 /* Writes its facts again, because there are more of them. Its mappings stay. */
 void proc_write_again(struct proc *p, uint64_t time);
 /* Writes the thread's comm if that has not been done. */

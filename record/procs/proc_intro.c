@@ -3,7 +3,9 @@
  * and its parent show.
  */
 #include <string.h>
+#include <unistd.h>
 
+#include "host/nsopen.h"
 #include "procs/proc.h"
 
 /* Longest chain of forks without an exec or a sample, as of a shell's subshells. */
@@ -167,6 +169,43 @@ void proc_introduce(struct proc *p, uint64_t time)
 	if (!p->serial)
 		p->serial = ++pt->next_serial;
 	write_all(p, time, !all || p->overfull || !proc_may_write(p, maps_cost(p), time));
+}
+
+/* Reads which process @p is, and nothing that only stacks need: there may be thousands. */
+static void read_who(struct proc *p)
+{
+	const int procfd = nsopen_process(p->pid);
+
+	if (procfd < 0)
+		return;
+	p->late = proc_facts_read(procfd, p->pid);
+	if (p->late) {
+		p->ppid = p->late->ppid;
+		if (p->late->cgroup[0])
+			proc_in_tenant(p, p->late->cgroup, p->late->fsuid);
+		if (!p->exe && p->late->exe[0])
+			p->exe = proc_path(p, p->late->exe, strlen(p->late->exe));
+		if (!p->comm[0])
+			proc_facts_comm(procfd, p->comm);
+	}
+	close(procfd);
+}
+
+bool proc_introduce_idle(struct proc *p, uint64_t time)
+{
+	struct proctab *pt = p->pt;
+
+	if (!proc_who(p) && !p->dead)
+		read_who(p);
+	if (!p->comm[0] || !proc_may_write(p, proc_event_cost(p->comm), time))
+		return false;
+	if (!p->serial)
+		p->serial = ++pt->next_serial;
+	p->segment = pt->segment;
+	p->stale = false;
+	p->muted = true;
+	write_proc(p, time, false, false);
+	return true;
 }
 
 void proc_write_again(struct proc *p, uint64_t time)

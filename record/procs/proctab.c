@@ -537,6 +537,23 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 	return p;
 }
 
+void proctab_waited(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	const bool had = proctab_find(pt, pid);
+	struct proc *p = proctab_know(pt, pid);
+	struct thread *t;
+
+	proc_on_behalf(p);
+	if (!proc_present(p) && !proc_introduce_idle(p, time)) {
+		if (!had)
+			proc_free(p);
+		return;
+	}
+	t = threads_touch(&pt->threads, pid, tid);
+	if (t->introduced != pt->segment)
+		proc_introduce_thread(p, t, time);
+}
+
 const char *proctab_cgroup(const struct proctab *pt, uint32_t pid)
 {
 	const struct proc *p = proctab_find(pt, pid);

@@ -85,6 +85,12 @@ const char *proctab_cgroup(const struct proctab *pt, uint32_t pid);
 void proctab_in_cgroup(struct proc *p, uint64_t id);
 uint64_t proctab_cgroup_id(const struct proctab *pt, uint32_t pid);
 
+/*
+ * At the end, for a thread without samples whose times are in the recording: writes who it is if that
+ * is not there, its process without mappings. @time: ns, now.
+ */
+void proctab_waited(struct proctab *pt, uint32_t pid, uint32_t tid, uint64_t time);
+
 /* Counts the calls for that thread: returns 0, 1, and so on. Introduces nothing. */
 uint32_t proctab_turn(struct proctab *pt, uint32_t pid, uint32_t tid);
 

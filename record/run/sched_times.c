@@ -72,6 +72,14 @@ static void keep(struct sched_times *st, const struct ev_schedstat *ev)
 	st->v[st->n++] = *ev;
 }
 
+/* Has it ended, and only waits for its parent to look? Threads other than the first one do not wait. */
+static bool has_ended(int procfd, uint32_t pid, uint32_t tid)
+{
+	char text[TEXT_MAX];
+
+	return pid == tid && read_text(procfd, "stat", text) && !procfs_stat_running(text);
+}
+
 static void begin_thread(struct sched_times *st, int procfd, uint32_t pid, uint32_t tid)
 {
 	struct ev_schedstat ev;
@@ -79,7 +87,7 @@ static void begin_thread(struct sched_times *st, int procfd, uint32_t pid, uint3
 	if (!is_recorded(st, tid) || switch_threads_timed(&st->sink->threads, pid, tid) || !read_thread(procfd, pid, tid, &ev))
 		return;
 	/* It has just begun: its fork comes from the rings. */
-	if (!ev.run_ns && !ev.wait_ns && !ev.slices)
+	if ((!ev.run_ns && !ev.wait_ns && !ev.slices) || has_ended(procfd, pid, tid))
 		return;
 	switch_threads_found(&st->sink->threads, pid, tid);
 	keep(st, &ev);
@@ -157,6 +165,29 @@ void sched_times_end(struct sched_times *st)
 			keep(st, &ev);
 		close(procfd);
 	}
+}
+
+/* Its process, and with it the container, which readers know from its cgroup. */
+static void tell(struct sink *sink, uint32_t pid, uint32_t tid)
+{
+	uint64_t cgroup;
+
+	proctab_waited(sink->pt, pid, tid, clock_mono_ns());
+	/* Any id but 0 asks for the one that the process was seen in. */
+	cgroup = sink_cgroups_guess(&sink->cgroups, CGROUP_ROOT_ID, pid);
+	if (cgroup)
+		sink_cgroups_wanted(&sink->cgroups, cgroup, pid);
+}
+
+void sched_times_tell(struct sched_times *st)
+{
+	const uint64_t until = clock_mono_ns() + SCHED_TIMES_END_NS;
+	const struct switch_threads *t = &st->sink->threads;
+	uint64_t key, known;
+	size_t it = 0;
+
+	while (u64map_next(&t->known, &it, &key, &known) && clock_mono_ns() < until)
+		tell(st->sink, (uint32_t)(key >> 32), (uint32_t)key);
 }
 
 void sched_times_write(struct sched_times *st, uint64_t time)

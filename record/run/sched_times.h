@@ -18,7 +18,7 @@
 #include "events/target.h"
 #include "sink/sink.h"
 
-/* At the end, for all threads together. One takes some 10 us. */
+/* At the end, for the times of all threads together, and again for their names. One takes some 10 us. */
 #define SCHED_TIMES_END_NS 200000000ull
 
 struct sched_times {
@@ -38,6 +38,11 @@ void sched_times_begin(struct sched_times *st, uint32_t pid);
 void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx);
 /* Reads them again, for all threads that live and whose first times are in the recording. */
 void sched_times_end(struct sched_times *st);
+/*
+ * Writes who the threads are that have no sample: those that never woke up, and others that were not
+ * off a CPU often enough. After the last event.
+ */
+void sched_times_tell(struct sched_times *st);
 /*
  * Writes what was read until @time (ns). Not before all other events that are older: readers need
  * forks before the switches that follow them.

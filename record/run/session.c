@@ -531,7 +531,8 @@ static int tell_ran(const struct session *s, uint64_t stopped)
 
 	if (s->facts && s->sink->chosen)
 		cgroup_coverage_tell_many(&s->ran, &s->target, s->facts, &rs, stopped);
-	return cgroup_coverage_tell(&s->ran, &rs);
+	/* Threads that only wait are what was asked for. */
+	return s->sink->threads.known.n ? 0 : cgroup_coverage_tell(&s->ran, &rs);
 }
 
 /* The first event's period as opened; ns for clocks. 0: it changes. */
@@ -606,6 +607,7 @@ static int finish(struct session *s, struct loop *l)
 		.ended = s->sink->ended,
 		.still = &l->still,
 		.terminal = isatty(STDERR_FILENO),
+		.waiting = s->sink->threads.known.n,
 		.nevents = s->ev.n,
 		.event = first->name,
 		.modifier = evsel_modifier(first),
@@ -621,6 +623,7 @@ static int finish(struct session *s, struct loop *l)
 	if (!s->sink->err)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
 	sched_times_write(&s->sched, UINT64_MAX);
+	sched_times_tell(&s->sched);
 	standstill_drained(&l->still, stopped, ledger_missed(&s->ledger));
 	err = spool_finish(&s->spool, stopped, s->sink->err);
 	sum.file = spool_name(&s->spool);

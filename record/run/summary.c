@@ -171,10 +171,13 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 {
 	const char *colon = *s->modifier ? ":" : "";
 
-	if (s->idle || s->barred)
+	if (s->barred || (s->idle && !s->waiting))
 		return;
 	if (!s->elapsed_ns)
 		pr_warn("no samples: -D or --control kept sampling off until the end");
+	else if (s->waiting)
+		pr_warn("no samples: no thread of the target left a CPU while it was recorded; the times of %zu thread%s are in the file",
+			s->waiting, plural(s->waiting));
 	else if (s->nevents > 1)
 		pr_warn("no samples: none of the %zu events happened in the target while it was recorded", s->nevents);
 	else if (s->clock && s->used_known)

@@ -31,6 +31,7 @@ struct summary {
 	uint64_t barred;	/* programs that the kernel lets nobody sample */
 	const char *barred_comm;	/* the first one's */
 	bool idle;		/* nothing ran in any of the chosen cgroups (cgroup_coverage.h) */
+	size_t waiting;		/* threads that live and whose switches are recorded */
 	size_t nevents;		/* of several events, the fields here are about the first */
 	const char *event;	/* "cpu-clock"; its modifier: "", "u" or "k" */
 	const char *modifier;

@@ -34,4 +34,19 @@ check "and lived as long as it ran" test "$(threads 'select(.comm == "poller") |
 	"$(threads 'select(.comm == "poller") | .wall_ns')" -ge 390000000
 is "threads that were there all the time have the kernel's account" \
 	"$(threads 'select(.comm == "alternate") | .kernel_on_ns > 0')" true
+
+# None of its threads runs while it is recorded.
+ctr_rootfs "$T/root" "$TARGETS/waits"
+ctr_start idle "$T/root" /app/waits 60 sleeper || { fail "a container starts"; done_testing; }
+idle_cg=$CTR_CG
+wait_for "grep -qs '^sleeper\$' /proc/$CTR_PID/task/*/comm" 20
+ctr_record "$T/idle" --off-cpu -G "$idle_cg" --duration 0.3
+ctr_record "$T/idle-all" --off-cpu -a --duration 0.3
+ctr_stop idle
+for f in idle idle-all; do
+	for who in waits sleeper; do
+		like "$f: $who has its container, though it has no sample" "$("$NSPROF" symbolize -q --event off-cpu --by container,comm "$T/$f")" \
+			"$idle_cg;$who;\\[parked\\];\\[blocked\\] [0-9]+"
+	done
+done
 done_testing

@@ -78,8 +78,19 @@ fi
 steady=$!
 later "kill $steady"
 wait_for "[ \$(ls /proc/$steady/task | wc -l) = 3 ] && grep -qs '^runner$' /proc/$steady/task/*/comm" 10
+sleeper=$(grep -ls '^sleeper$' /proc/$steady/task/*/comm | cut -d/ -f5)
 check "threads that were there before" record --off-cpu -p $steady --duration 0.6 -o steady
+check "and the same with -a" record --off-cpu -a --duration 0.6 -o steady-all
 kill $steady
+for f in steady steady-all; do
+	"$NSPROF" symbolize -q --event off-cpu --by process,thread $f >idle
+	whole=$("$NSPROF" info --json $f | jq ".cpu_times.threads[] | select(.tid == $sleeper) | .wall_ns")
+	is "$f: one that sleeps all the time has its name and is parked" "$(grep "sleeper-$steady/$sleeper;" idle)" \
+		"waits-$steady;sleeper-$steady/$sleeper;[parked];[blocked] $whole"
+	is "$f: so has the first thread" "$(grep ";waits-$steady/$steady;" idle)" "waits-$steady;waits-$steady/$steady;[parked];[blocked] $whole"
+	like "$f: --all has it as it is" "$("$NSPROF" symbolize -q --all --event off-cpu $f)" \
+		"sleeper;\[before recording\];\[blocked\] [0-9]+"
+done
 "$NSPROF" info --json steady | jq -c '.cpu_times.threads[]' >threads
 is "all are known, also those that never switch" "$(jq -s 'map(.kernel_on_ns != null) | all and length == 3' threads)" true
 is "all as long as the recording" "$(jq .wall_ns threads | sort -u | wc -l)" 1
