@@ -20,6 +20,13 @@
 /* The frame of an event whose name is not known. */
 #define LEADING_NO_EVENT "[event]"
 
+/* Frames in place of a stack off the CPU that is not known, or that an idle thread has all the time. */
+#define WAITS_BEFORE "[before recording]"
+#define WAITS_NO_STACK "[no_stack]"
+#define WAITS_STARTING "[starting]"
+#define WAITS_BRIEF "[shorter than "	/* the beginning */
+#define WAITS_PARKED "[parked]"
+
 enum lead_by {
 	LEAD_NONE,
 	LEAD_COMM,	/* "nginx" */

@@ -21,6 +21,7 @@
 #include "diff/diff_gate.h"
 #include "diff/diff_inlines.h"
 #include "diff/diff_page.h"
+#include "diff/diff_parked.h"
 #include "diff/diff_tree.h"
 #include "diff/diff_view.h"
 #include "host/pages.h"
@@ -255,6 +256,8 @@ static int compare(struct diff_cmd *c, struct outfile *out)
 	int status = EXIT_ERROR;
 
 	diff_inlines(c->profiles, c->nin, &notes);
+	if (!c->load.all_waits)
+		diff_parked(c->profiles, c->nin, &c->diff);
 	for (size_t i = 0; i < c->nin; i++)
 		c->in[i].profile = c->profiles[i];
 	choose_weight(c);
@@ -401,6 +404,7 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	log_set_verbosity(c.load.quiet ? -1 : c.verbose);
+	c.load.keep_parked = !c.load.all_waits;
 	c.diff.keep_names = !c.normalize;
 	noperands = (size_t)(argc - first);
 	/* If opt_parse() stopped at the "--", it precedes the operands. */

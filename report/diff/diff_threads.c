@@ -19,7 +19,7 @@ struct member {
 	size_t begin, end;	/* range of its counts */
 };
 
-static uint64_t name_hash(const struct profile *p, uint32_t id)
+uint64_t diff_threads_name(const struct profile *p, uint32_t id)
 {
 	uint64_t h = 0;
 
@@ -51,8 +51,8 @@ static struct member *members_of(const struct profile *p, size_t *n)
 		if (!p->counts[i].thread)
 			continue;
 		XGROW(m, *n, cap);
-		m[(*n)++] = (struct member){ hash_combine(hash_combine(name_hash(p, t->comm), name_hash(p, t->process)),
-							  name_hash(p, t->container)), i, k };
+		m[(*n)++] = (struct member){ hash_combine(hash_combine(diff_threads_name(p, t->comm), diff_threads_name(p, t->process)),
+							  diff_threads_name(p, t->container)), i, k };
 	}
 	if (*n)
 		qsort(m, *n, sizeof(*m), by_kind);

@@ -3,10 +3,14 @@
 #define NSPROF_DIFF_THREADS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "diff/diff.h"
 
 struct amounts;
+
+/* A hash of a name of a thread or process, a string of @p, without its numbers. */
+uint64_t diff_threads_name(const struct profile *p, uint32_t id);
 
 /*
  * Stores in @var [@ncolumns] the variance of each column's rate on @side, estimated from

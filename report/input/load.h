@@ -33,6 +33,7 @@ struct load_opts {
 	bool srcline;		/* symbolize --srcline */
 	const char *fields;	/* symbolize --with-fields: "a,b"; NULL: none */
 	bool all_waits;		/* symbolize --all */
+	bool keep_parked;	/* symbolize --keep-parked; text is as it is */
 	const char *event;	/* the only event, also of a saved profile; NULL: all */
 	bool quiet, no_sandbox;
 };

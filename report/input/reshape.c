@@ -139,7 +139,9 @@ static void merge_names(struct profile *p)
 
 /* ---- all of it ---- */
 
-struct profile *reshape_without(struct profile *p, const bool *left_out)
+/* @move NULL: counts stay as they are. */
+static struct profile *copy(struct profile *p, const bool *left_out,
+			    void (*move)(void *ctx, struct profile *to, const struct profile_count *from, struct profile_count *c), void *ctx)
 {
 	struct profile *to = profile_new(), *sorted;
 	uint32_t *frames = copy_frames(to, p, left_out), *nodes = reshape_nodes(to, p, frames), *threads = reshape_threads(to, p);
@@ -152,6 +154,8 @@ struct profile *reshape_without(struct profile *p, const bool *left_out)
 
 		c.thread = threads[c.thread];
 		c.node = nodes[c.node];
+		if (move)
+			move(ctx, to, &p->counts[i], &c);
 		profile_count(to, &c);
 	}
 	to->block_ns = p->block_ns;
@@ -166,6 +170,22 @@ struct profile *reshape_without(struct profile *p, const bool *left_out)
 	sorted = profile_sorted(to);
 	profile_free(to);
 	return sorted;
+}
+
+struct profile *reshape_without(struct profile *p, const bool *left_out)
+{
+	return copy(p, left_out, NULL, NULL);
+}
+
+struct profile *reshape_counts(struct profile *p,
+			       void (*move)(void *ctx, struct profile *to, const struct profile_count *from, struct profile_count *c),
+			       void *ctx)
+{
+	bool *none = xcalloc(p->nframes, sizeof(*none));
+
+	p = copy(p, none, move, ctx);
+	free(none);
+	return p;
 }
 
 struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads)

@@ -22,6 +22,13 @@ struct profile *reshape(struct profile *p, bool no_inline, bool merge_threads);
  * frees @p.
  */
 struct profile *reshape_without(struct profile *p, const bool *left_out);
+/*
+ * Returns @p, finished, as a new profile whose counts @move may change; frees @p. @from is a count of
+ * @p, @c the same in @to, which @move may add frames and nodes to.
+ */
+struct profile *reshape_counts(struct profile *p,
+			       void (*move)(void *ctx, struct profile *to, const struct profile_count *from, struct profile_count *c),
+			       void *ctx);
 
 /*
  * Adds @p's nodes to @to and returns the new ids, indexed by @p's. @frames maps @p's frames to

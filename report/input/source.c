@@ -105,6 +105,8 @@ static void __attribute__((noreturn)) exec_symbolize(const struct load_opts *o, 
 		argv[i++] = "--srcline";
 	if (o->all_waits)
 		argv[i++] = "--all";
+	if (o->keep_parked)
+		argv[i++] = "--keep-parked";
 	if (o->quiet)
 		argv[i++] = "-q";
 	if (o->no_sandbox)

@@ -218,6 +218,8 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 
 		/* Hidden. */
 		{ "build-info", 0, NULL, NULL, OPT_FLAG, &o->build_info, .more = NULL },
+		/* For nsprof diff, which joins the waits of parked threads in all inputs alike. */
+		{ "keep-parked", 0, NULL, NULL, OPT_FLAG, &o->keep_parked, .more = NULL },
 		{ "fields", 'F', "LIST", of_script, OPT_REFUSE, NULL, .more = NULL },
 		{ "header", 0, NULL, of_script, OPT_REFUSE, NULL, .more = NULL },
 		{ "header-only", 0, NULL, of_script, OPT_REFUSE, NULL, .more = NULL },

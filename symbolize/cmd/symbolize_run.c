@@ -333,6 +333,7 @@ static int symbolize(void *ctx)
 	opts.kallsyms = o->kallsyms;
 	opts.throttles = wait_reason_throttles(rec_reader_info(r, "kernel"));
 	opts.all_waits = o->all_waits;
+	opts.keep_parked = o->all_waits || o->keep_parked;
 	opts.brief_ns = brief_ns(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);

@@ -34,7 +34,7 @@ struct symbolize_opts {
 	const char *unwind, *servers, *symfs, *kallsyms;	/* as given; NULL: not given */
 	const struct unwinder_ops *unwinder;
 	uint64_t max_stack;	/* frames */
-	bool all_waits;
+	bool all_waits, keep_parked;
 	bool annotate, inlines, demangle, normalize, srcline, debuginfod, cache, stats, strict, quiet, no_sandbox;
 	int verbose;
 	/* for nsprof script */

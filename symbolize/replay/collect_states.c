@@ -6,6 +6,7 @@
 #include "base/intern.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/lead_frames.h"
 #include "replay/collect.h"
 #include "replay/collect_waits.h"
 #include "replay/collect_waits_priv.h"
@@ -249,7 +250,7 @@ static void find_parked(struct states *s)
 	cpu_times_span(waits_times(s->cw->waits), &from, &to);
 	/* At least something: without any time, every stack would have most of it. */
 	s->parked_ns = MAX(time_windows_within(&s->cw->windows, from, to) / 100 * PARKED_PERCENT, 1ull);
-	for (size_t i = 0; i < s->n && !s->c->opts.all_waits; i++) {
+	for (size_t i = 0; i < s->n && !s->c->opts.keep_parked; i++) {
 		const struct wait_part *p = &s->parts[i];
 
 		if (is_off(p) && !p->brief && !is_hidden(s, p))
@@ -300,7 +301,7 @@ static uint32_t brief_text(struct collect *c)
 
 	while (units[i].ns > MAX(ns, 1ull))
 		i++;
-	snprintf(text, sizeof(text), "[shorter than %.6g %s]", (double)ns / (double)units[i].ns, units[i].name);
+	snprintf(text, sizeof(text), WAITS_BRIEF "%.6g %s]", (double)ns / (double)units[i].ns, units[i].name);
 	return collect_text(c, text);
 }
 
@@ -310,10 +311,10 @@ void collect_states_count(struct collect *c)
 
 	s.nlocs = c->locs.n;
 	s.loc_reason = xcalloc(s.nlocs + 1, sizeof(*s.loc_reason));
-	s.none = collect_text(c, "[no_stack]");
-	s.starting = collect_text(c, "[starting]");
-	s.before = collect_text(c, "[before recording]");
-	s.parked = collect_text(c, "[parked]");
+	s.none = collect_text(c, WAITS_NO_STACK);
+	s.starting = collect_text(c, WAITS_STARTING);
+	s.before = collect_text(c, WAITS_BEFORE);
+	s.parked = collect_text(c, WAITS_PARKED);
 	s.brief = brief_text(c);
 	for (int i = 0; i < STATES; i++)
 		s.state_loc[i] = collect_text(c, lead_state_text((enum lead_state)i));

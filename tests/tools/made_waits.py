@@ -10,6 +10,9 @@ and wait in the kernel, whose symbols go to KALLSYMS. WHAT:
 	some	only of every third one, on the average
 	lost	as every, but five switches are missing
 	many	as some, with so many samples that several threads read them
+	early	as every, for longer; polls does so for 92 % of the time, and idles, which is there from the
+		beginning and polls, too, runs once
+	late	as early, but polls for 88 %, and idles runs later
 
 Prints a line for each thread and way: "THREAD FUNCTION REASON STATE NS", and "on THREAD NS".
 """
@@ -79,7 +82,7 @@ def thread(tid, name, ways, until):
 		left -= 1
 		if left <= 0:
 			data.append((time - 700, sample(time - 700, tid, 1, kernel, user, 1)))
-			left = 1 if WHAT in ('every', 'lost') else rnd.choice((1, 2, 3, 4, 5))
+			left = 1 if WHAT not in ('some', 'many') else rnd.choice((1, 2, 3, 4, 5))
 		data.append((time, switch(time, tid, True, preempted)))
 		key = name, NAME[user], reason, '[runnable]' if preempted else '[blocked]'
 		truth[key] = truth.get(key, 0) + ns
@@ -91,10 +94,25 @@ def thread(tid, name, ways, until):
 	data.append((time + 6 * US, switch(time + 6 * US, tid, True)))	# for good
 
 
-until = START + (12000 if WHAT == 'many' else 400) * MS
+def idles(tid, wake, until):
+	"""It is there, runs at last for a moment, and goes on waiting."""
+	data.append((START, record(3, pack('II', PID, tid) + text('idles') + sid(START, tid))))
+	time = START + wake
+	user, kernel = WAYS['poll'][:2]
+	data.append((time, switch(time, tid, False)))
+	data.append((time + 100 * US, sample(time + 100 * US, tid, 1, kernel, user, 1)))
+	data.append((time + 101 * US, switch(time + 101 * US, tid, True)))
+	data.append((until, switch(until, tid, False)))
+	truth['idles', '', '[before recording]', '[blocked]'] = wake + 20	# the recording begins so long before
+	truth['idles', NAME[user], WAYS['poll'][2], '[blocked]'] = until - time - 101 * US
+
+
+until = START + {'many': 12000, 'early': 1200, 'late': 1200}.get(WHAT, 400) * MS
 thread(5001, 'alternate', ['lock', 'sleep'], until)
 thread(5002, 'mixed', ['lock', 'slice', 'fault', 'sleep', 'lock'], until)
-thread(5003, 'polls', ['poll'], until)
+thread(5003, 'polls', ['poll'] * 10 + ['sleep'] * {'early': 4, 'late': 6}.get(WHAT, 0), until)
+if WHAT in ('early', 'late'):
+	idles(5004, {'early': 100, 'late': 900}[WHAT] * MS, until)
 if WHAT == 'lost':
 	gone = rnd.sample([i for i, (_, r) in enumerate(sorted(data)) if r[0] == 14], 5)
 	data = [d for i, d in enumerate(sorted(data)) if i not in gone]

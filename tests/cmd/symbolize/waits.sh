@@ -67,6 +67,20 @@ is "info: the time on a CPU" "$(jq -r '.cpu_times.threads[] | "on \(.comm) \(.on
 like "info: as text" "$("$NSPROF" info ns)" ' wall +on +off +unknown +thread'
 like "--stats: the sums" "$(sym --event off-cpu --stats 2>&1 >/dev/null)" 'threads?: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it$'
 
+# What is parked on one side only, or was never seen to wait, is no change.
+for when in early late; do
+	made $when
+	cp truth $when.truth
+	"$NSPROF" import -q -o ns data
+	sym --format profile --keep-parked -o $when
+done
+"$NSPROF" diff -q --event off-cpu --format csv early late >parked.csv
+is "diff: what is parked on one side is so on both" "$(awk -F, '/parked/ { printf "%.6f %.6f\n", $9, $10 }' parked.csv)" \
+	"$(for when in early late; do
+		awk '$1 != "on" { all += $NF } /^polls .*epoll/ || /^idles / { n += $NF } END { printf "%.6f\n", n / all }' $when.truth
+	done | paste -sd' ')"
+is "and is nowhere else" "$(grep -c 'ep_poll\|before recording' parked.csv)" 0
+
 made some
 "$NSPROF" import -q -o ns data
 is "some waits without a sample: the same sums" "$(sym --event off-cpu --all | shorten)" "$(want)"
