@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What recording time off the CPU costs a program that does nothing but wait: two threads that hand a
-# futex to each other, each on a CPU of its own, or both on one. By the program's own counter, in
+# futex to each other, each on a CPU of its own, or both on one; and two that compute in between, so
+# that they switch about 37,500 times per second. By the program's own counter, in
 # short windows that alternate as in slowdown.sh; and the CPU time of the program per hand-over.
 # perf takes the stack of each switch by frame pointers; nsprof as many DWARF stacks as it allows
 # itself, and all switches.
@@ -18,11 +19,11 @@ cpu_used() {
 	for p in $(<"$CGROOT/$CG/cgroup.procs"); do cat /proc/"$p"/task/*/schedstat; done 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'
 }
 
-pingpong_row() { # ROW WHAT CPUS
+pingpong_row() { # ROW WHAT CPUS [OPTION...]
 	local base base_us next next_us n u
 	ROW=$1
 	rm -f "$WORK/handed"
-	workload taskset -c "$3" "$TARGETS/waits" --count "$WORK/handed" 100000 "$2"
+	workload taskset -c "$3" "$TARGETS/waits" --count "$WORK/handed" "${@:4}" 100000 "$2"
 	sleep 0.5
 	for ((RUN = 1; RUN <= PINGPONG_ROUNDS; RUN++)); do
 		: >"$WORK/round"
@@ -57,14 +58,16 @@ pingpong_row() { # ROW WHAT CPUS
 }
 
 table_pingpong() {
-	local rows=("two CPUs" "one CPU") t cells
+	local rows=("one CPU, with work" "two CPUs" "one CPU") t cells
+	pingpong_row "one CPU, with work" pingpong 0 --work "$PINGPONG_WORK" || return 1
 	pingpong_row "two CPUs" apart "0-$((NCPU - 1))" || return 1
 	pingpong_row "one CPU" pingpong 0 || return 1
 
 	echo "### Slowdown of a lock ping-pong"
 	echo
-	echo "Two threads hand a futex to each other. Slowdown: hand-overs per second without a recorder over those with it, by the"
-	echo "program's counter; median of $PINGPONG_ROUNDS windows of $WINDOW s, and the middle half. CPU: of the program, per hand-over, with over without."
+	echo "Two threads hand a futex to each other; with work, they compute for $PINGPONG_WORK us before each hand-over. Slowdown: hand-overs"
+	echo "per second without a recorder over those with it, by the program's counter; median of $PINGPONG_ROUNDS windows of $WINDOW s, and the middle"
+	echo "half. CPU: of the program, per hand-over, with over without."
 	echo "perf: -e sched:sched_switch -g; nsprof: --off-cpu. \"None\": two windows without a recorder, the noise."
 	for ROW in "${rows[@]}"; do
 		echo

@@ -4,9 +4,11 @@
  * time in a way includes entering and leaving the kernel. Then a line "NAME TID life NS CPU": from
  * its beginning to its end, and its CPU time by CLOCK_THREAD_CPUTIME_ID.
  *
- *	waits [--count FILE] SECONDS WHAT...
+ *	waits [--count FILE] [--work US] SECONDS WHAT...
  *
  * --count FILE: counts how often the ball of "pingpong" is handed over, for units --rate.
+ * --work US: whoever has the ball computes before it hands it over, for about US microseconds of CPU
+ * time when nothing else runs. It is a fixed number of steps, measured when the program starts.
  *
  * alternate	one thread that waits 2 ms on a futex and 7 ms in nanosleep, in turn
  * pingpong	two threads that hand a futex to each other as fast as they can
@@ -50,6 +52,7 @@ struct counter {
 
 static atomic_bool stop;
 static struct counter *counters;	/* NULL: nobody wants to know */
+static long work;			/* steps before a hand-over */
 static _Thread_local uint64_t born;
 
 static uint64_t clock_ns(clockid_t id)
@@ -148,6 +151,29 @@ WAY void wait_pingpong(struct tally *t, int mine)
 	t->n++;
 }
 
+static void do_work(long steps)
+{
+	for (volatile long i = 0; i < steps; i++)
+		;
+}
+
+/* Sets @work to so many steps that they take @us microseconds: the best of some tries. */
+static void measure_work(double us)
+{
+	const long steps = 1000000;
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 5; i++) {
+		const uint64_t from = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		uint64_t took;
+
+		do_work(steps);
+		took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - from;
+		best = took < best ? took : best;
+	}
+	work = (long)(us * 1000 * (double)steps / (double)(best ? best : 1));
+}
+
 static void *pingpong(void *arg)
 {
 	const int mine = (int)(intptr_t)arg;
@@ -156,6 +182,7 @@ static void *pingpong(void *arg)
 	begin(mine ? "pong" : "ping");
 	while (!stop) {
 		wait_pingpong(&t, mine);
+		do_work(work);
 		ball = !mine;
 		if (counters)
 			atomic_fetch_add_explicit(&counters[mine].units, 1, memory_order_relaxed);
@@ -320,18 +347,18 @@ int main(int argc, char **argv)
 	struct timespec ts;
 	int n = 0;
 
-	if (argc > 2 && !strcmp(argv[1], "--count")) {
-		if (!count_in(argv[2])) {
+	for (; argc > 2 && (!strcmp(argv[1], "--work") || !strcmp(argv[1], "--count")); argc -= 2, argv += 2) {
+		if (argv[1][2] == 'w') {
+			measure_work(atof(argv[2]));
+		} else if (!count_in(argv[2])) {
 			perror(argv[2]);
 			return 1;
 		}
-		argc -= 2;
-		argv += 2;
 	}
 	seconds = argc > 1 ? atof(argv[1]) : 0;
 	ts = (struct timespec){ (time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9) };
 	if (argc < 3 || argc > 20 || seconds <= 0 || pipe(ends)) {
-		fprintf(stderr, "usage: waits [--count FILE] SECONDS alternate|pingpong|apart|sleeper|pipe|poll|runner...\n");
+		fprintf(stderr, "usage: waits [--count FILE] [--work US] SECONDS alternate|pingpong|apart|sleeper|pipe|poll|runner...\n");
 		return 2;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
