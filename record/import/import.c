@@ -256,6 +256,16 @@ static bool has_cgroups(const struct perfdata *pd)
 	return has;
 }
 
+/* Each event has counts of its own. */
+static void begin_events(struct import *im)
+{
+	bool clock[SAMPLED_EVENTS_MAX];
+
+	for (uint32_t i = 0; i < im->event.n; i++)
+		clock[i] = import_event_is_clock(&im->pd->attrs[im->event.v[i].attr]);
+	ledger_events(&im->ledger, clock, im->event.n);
+}
+
 static int begin(struct import *im, uint64_t first)
 {
 	const struct perfdata_attr *a;
@@ -297,6 +307,7 @@ static int begin(struct import *im, uint64_t first)
 	}
 	/* perf does not record the CPU for tasks (evsel__config() in tools/perf/util/evsel.c). */
 	ledger_begin(&im->ledger, im->w, import_event_is_clock(a), !(a->sample_type & PERF_SAMPLE_CPU));
+	begin_events(im);
 	im->pt = proctab_new(im->w);
 	detach(im);
 	trust_host_maps(im);
@@ -461,7 +472,7 @@ static void take_lost_samples(struct import *im, const struct perfdata_record *r
 	if (!r->time && a->read_format & PERF_FORMAT_LOST)
 		a->lost += n;
 	else if (a->taken)
-		ledger_lost_pmu(&im->ledger, r->cpu, 0, r->time, n);
+		ledger_lost_pmu(&im->ledger, r->cpu, a->event, r->time, n);
 }
 
 static void take_ksymbol(struct import *im, const struct perfdata_record *r, struct perfdata_cursor *c)
@@ -547,7 +558,7 @@ static int take(void *ctx, const struct perfdata_record *stored)
 		id = perfdata_u64(&c);
 		a = perfdata_find(im->pd, id);
 		if (a && a->taken)
-			ledger_throttle(&im->ledger, r->cpu, 0, r->time, id, r->type == PERF_RECORD_THROTTLE);
+			ledger_throttle(&im->ledger, r->cpu, a->event, r->time, id, r->type == PERF_RECORD_THROTTLE);
 		break;
 	default:
 		break;

@@ -9,9 +9,12 @@
 #define NS_PER_SEC 1000000000ull
 #define CPU_BITS 16
 
+/* Lost records. The rest of @all is of other events. */
 struct shares {
-	uint64_t samples, side, all;	/* lost records; the rest of @all is of other events */
-	bool counted;			/* the kernel counted them per event */
+	uint64_t *each, *done;	/* owned; samples by event, and how many of them are in the ledger */
+	uint32_t n;		/* events */
+	uint64_t side, all;
+	bool counted;		/* the kernel counted them per event */
 };
 
 static uint64_t sum_of(uint64_t a, uint64_t b)
@@ -33,16 +36,21 @@ void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, u
 
 static struct shares find_shares(const struct import_losses *il, const struct perfdata *pd)
 {
-	struct shares sh = { 0 };
+	struct shares sh = { .n = 1 };
 	bool dummy = false, counted = false;
 	uint64_t more;
 
+	for (size_t i = 0; i < pd->nattrs; i++)
+		if (pd->attrs[i].taken)
+			sh.n = MAX(sh.n, pd->attrs[i].event + 1);
+	sh.each = xcalloc(sh.n, sizeof(*sh.each));
+	sh.done = xcalloc(sh.n, sizeof(*sh.done));
 	for (size_t i = 0; i < pd->nattrs; i++) {
 		const struct perfdata_attr *a = &pd->attrs[i];
 
 		sh.all = sum_of(sh.all, a->lost);
 		if (a->taken) {
-			sh.samples = sum_of(sh.samples, a->lost);
+			sh.each[a->event] = sum_of(sh.each[a->event], a->lost);
 			counted |= a->read_format & PERF_FORMAT_LOST;
 		} else if (PERFDATA_IS_DUMMY(a)) {
 			sh.side = sum_of(sh.side, a->lost);
@@ -59,7 +67,7 @@ static struct shares find_shares(const struct import_losses *il, const struct pe
 	if (dummy && sh.all)
 		sh.side += more;
 	else
-		sh.samples += more;
+		sh.each[0] += more;
 	sh.all += more;
 	return sh;
 }
@@ -70,11 +78,23 @@ static uint64_t part(uint64_t share, uint64_t done, uint64_t sum)
 	return sum ? (uint64_t)((unsigned __int128)share * done / sum) : 0;
 }
 
+/* Counts what each event lost of the first @done records of @sum, and is not in the ledger yet. */
+static void settle_samples(struct shares *sh, struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t done, uint64_t sum)
+{
+	for (uint32_t e = 0; e < sh->n; e++) {
+		const uint64_t upto = part(sh->each[e], done, sum);
+
+		if (upto > sh->done[e])
+			ledger_lost(lg, cpu, e, time, upto - sh->done[e]);
+		sh->done[e] = MAX(sh->done[e], upto);
+	}
+}
+
 void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
 			  uint64_t start, uint64_t stopped)
 {
-	const struct shares sh = find_shares(il, pd);
-	uint64_t *keys = xcalloc(il->told.n + 1, sizeof(*keys)), val, done = 0, samples = 0, side = 0;
+	struct shares sh = find_shares(il, pd);
+	uint64_t *keys = xcalloc(il->told.n + 1, sizeof(*keys)), val, done = 0, side = 0;
 	size_t n = 0, it = 0;
 
 	while (u64map_next(&il->told, &it, &keys[n], &val))
@@ -86,9 +106,7 @@ void import_losses_settle(const struct import_losses *il, const struct perfdata 
 		uint64_t upto;
 
 		done += *u64map_get(&il->told, keys[i]);
-		upto = part(sh.samples, done, sh.all);
-		ledger_lost(lg, cpu, 0, time, upto - samples);
-		samples = upto;
+		settle_samples(&sh, lg, cpu, time, done, sh.all);
 		upto = part(sh.side, done, sh.all);
 		ledger_lost_side(lg, cpu, time, upto - side);
 		side = upto;
@@ -96,10 +114,11 @@ void import_losses_settle(const struct import_losses *il, const struct perfdata 
 	free(keys);
 	lg->l.have_format_lost = sh.counted;
 	/* These were lost after the last record that could report a loss; their CPU is unknown. */
-	if (sh.samples > samples)
-		ledger_lost(lg, 0, 0, stopped, sh.samples - samples);
+	settle_samples(&sh, lg, 0, stopped, 1, 1);
 	if (sh.side > side)
 		ledger_lost_side(lg, 0, stopped, sh.side - side);
+	free(sh.each);
+	free(sh.done);
 }
 
 void import_losses_fini(struct import_losses *il)

@@ -348,6 +348,30 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	}
 }
 
+/* With several events: what is known of each. The kernel's own counts are not. */
+static int write_told_counts(const struct ledger *lg, struct rec_writer *w)
+{
+	const struct second_counts *t = &lg->tally;
+	struct ev_counts *rows = NULL;
+	size_t n = 0, cap = 0;
+	int err;
+
+	for (uint32_t e = 0; e <= t->nmore; e++) {
+		for (size_t i = 0; i < t->ncpu; i++) {
+			const struct second_counts_event *of = second_counts_event(t, &t->cpu[i], e);
+
+			if (!of->sum.samples && !of->sum.lost && !of->lost_pmu)
+				continue;
+			XGROW(rows, n, cap);
+			rows[n] = of->sum;
+			rows[n++].lost += of->lost_pmu;
+		}
+	}
+	err = t->nmore ? rec_writer_counts(w, rows, n) : 0;
+	free(rows);
+	return err;
+}
+
 int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped)
 {
 	uint64_t ncpus = 0;
@@ -360,6 +384,8 @@ int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped
 	lg->l.throttled_samples = estimate_all_throttled(lg, stopped > lg->tally.start ? (stopped - lg->tally.start) * ncpus : 0);
 	lg->l.lost_kernel = lg->lost_told + lg->lost_pmu;
 	lg->l.lost_sideband = lg->side_told;
+	if (!err)
+		err = write_told_counts(lg, w);
 	return err ? err : rec_writer_ledger(w, &lg->l);
 }
 

@@ -120,7 +120,8 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 		bool last, struct ledger_part *part);
 /*
  * For what others recorded up to @stopped (ns): counts the losses that records report, and
- * estimates what was throttled. Writes the rest of the tally, and the ledger. 0 or negative errno.
+ * estimates what was throttled. Writes the rest of the tally, the counts of several events, and the
+ * ledger. 0 or negative errno.
  */
 int ledger_finish_told(struct ledger *lg, struct rec_writer *w, uint64_t stopped);
 /* The next part begins at @start (ns). */

@@ -47,7 +47,7 @@ static void clear(const struct second_counts *t, struct second_counts_cpu *c, ui
 
 struct second_counts_cpu *second_counts_cpu(struct second_counts *t, uint32_t cpu)
 {
-	if (cpu >= SECOND_COUNTS_CPU_MAX)
+	if (cpu >= MIN(SECOND_COUNTS_CPU_MAX, SECOND_COUNTS_MAX / (t->nmore + 1)))
 		cpu = 0;
 	while (t->ncpu <= cpu) {
 		XGROW(t->cpu, t->ncpu, t->cap_cpu);

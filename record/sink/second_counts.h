@@ -14,6 +14,8 @@
 
 #define SECOND_COUNTS_CPU_MAX 65536u	/* limit of CPU numbers; others count for CPU 0 */
 
+#define SECOND_COUNTS_MAX (1u << 20)	/* limit of CPUs x events: with many events, fewer CPUs */
+
 /* What is counted for one event on one CPU, since second_counts_take(). */
 struct second_counts_event {
 	struct ev_counts sum;	/* lost: by records until settled */

@@ -243,7 +243,8 @@ static void print_text(const struct info *in, FILE *to)
 {
 	text_settings(in, to);
 	text_counts(in, to);
-	info_events_text(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, in->st.ledger.start, to);
+	info_events_text(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, info_ledger_by_event(&in->st.ledger),
+			 in->st.ledger.start, to);
 	info_ledger_text(&in->st.ledger, to);
 	info_budgets_text(&in->st.budgets, in->st.ctrs, to);
 	info_times_text(&in->st.times, to);
@@ -388,7 +389,8 @@ static void print_json(const struct info *in, FILE *to)
 	json_u64(j, "last_sample_ns", in->st.last);
 	json_damage(in, j);
 	json_counts(in, j);
-	info_events_json(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, in->st.ledger.start, j);
+	info_events_json(&in->st.events, in->st.ledger.cpu, in->st.ledger.ncpu, info_ledger_by_event(&in->st.ledger),
+			 in->st.ledger.start, j);
 	info_ledger_json(&in->st.ledger, j);
 	info_budgets_json(&in->st.budgets, in->st.ctrs, j);
 	info_times_json(&in->st.times, j);

@@ -138,16 +138,21 @@ static void text_changes(const struct info_events *ie, uint32_t e, uint64_t star
 		putc('\n', to);
 }
 
-static void text_event(const struct info_events *ie, uint32_t e, const struct ev_counts *c, FILE *to)
+static void text_event(const struct info_events *ie, uint32_t e, const struct ev_counts *c, bool lost_known, FILE *to)
 {
 	const struct ev_event *ev = &ie->table.ev[e];
 	struct strbuf sb = STRBUF_INIT;
-	char covered[16] = "-";
+	char covered[16] = "-", lost[24] = "?";
+
+	if (lost_known)
+		snprintf(lost, sizeof(lost), "%" PRIu64, c->lost);
 
 	if (has_coverage(ev, c))
 		snprintf(covered, sizeof(covered), "%.1f %%", coverage(ie, c));
-	fprintf(to, "%12" PRIu64 " %9" PRIu64 " ", ie->samples[e], c->lost);
-	if (!strcmp(ev->unit, "ns"))
+	fprintf(to, "%12" PRIu64 " %9s ", ie->samples[e], lost);
+	if (!c->count && !c->enabled)
+		fprintf(to, "%16s ", "-");
+	else if (!strcmp(ev->unit, "ns"))
 		fprintf(to, "%14.3f s ", (double)c->count / 1e9);
 	else
 		fprintf(to, "%16" PRIu64 " ", c->count);
@@ -165,7 +170,8 @@ static void text_event(const struct info_events *ie, uint32_t e, const struct ev
 	strbuf_fini(&sb);
 }
 
-void info_events_text(const struct info_events *ie, const struct ev_counts *counts, size_t n, uint64_t start, FILE *to)
+void info_events_text(const struct info_events *ie, const struct ev_counts *counts, size_t n, bool lost_known, uint64_t start,
+		      FILE *to)
 {
 	if (!ie->table.n)
 		return;
@@ -173,7 +179,7 @@ void info_events_text(const struct info_events *ie, const struct ev_counts *coun
 	for (uint32_t e = 0; e < ie->table.n; e++) {
 		const struct ev_counts c = sum_of(counts, n, e);
 
-		text_event(ie, e, &c, to);
+		text_event(ie, e, &c, lost_known, to);
 		text_changes(ie, e, start, to);
 	}
 }
@@ -196,7 +202,8 @@ static void json_changes(const struct info_events *ie, uint32_t e, uint64_t star
 	json_end_array(j);
 }
 
-void info_events_json(const struct info_events *ie, const struct ev_counts *counts, size_t n, uint64_t start, struct json *j)
+void info_events_json(const struct info_events *ie, const struct ev_counts *counts, size_t n, bool lost_known, uint64_t start,
+		      struct json *j)
 {
 	json_begin_array(j, "events");
 	for (uint32_t e = 0; e < ie->table.n; e++) {
@@ -216,8 +223,10 @@ void info_events_json(const struct info_events *ie, const struct ev_counts *coun
 		json_name(j, "filter", ev->filter);
 		json_bool(j, "fields", *ev->fields);
 		json_u64(j, "samples", ie->samples[e]);
-		json_u64(j, "taken", c.samples + c.lost);
-		json_u64(j, "lost", c.lost);
+		if (lost_known) {
+			json_u64(j, "taken", c.samples + c.lost);
+			json_u64(j, "lost", c.lost);
+		}
 		json_u64(j, "count", c.count);
 		json_u64(j, "periods", c.periods);
 		if (has_coverage(ev, &c))

@@ -33,9 +33,14 @@ static inline void info_events_sample(struct info_events *ie, const struct ev_sa
 }
 void info_events_fini(struct info_events *ie);
 
-/* @counts: all @n rows of COUNTS. @start: of the recording, ns of CLOCK_MONOTONIC. */
-void info_events_text(const struct info_events *ie, const struct ev_counts *counts, size_t n, uint64_t start, FILE *to);
+/*
+ * @counts: all @n rows of COUNTS. @lost_known: they tell what each event lost. @start: of the recording,
+ * ns of CLOCK_MONOTONIC.
+ */
+void info_events_text(const struct info_events *ie, const struct ev_counts *counts, size_t n, bool lost_known, uint64_t start,
+		      FILE *to);
 /* Writes "events" into the open object. */
-void info_events_json(const struct info_events *ie, const struct ev_counts *counts, size_t n, uint64_t start, struct json *j);
+void info_events_json(const struct info_events *ie, const struct ev_counts *counts, size_t n, bool lost_known, uint64_t start,
+		      struct json *j);
 
 #endif

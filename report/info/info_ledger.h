@@ -40,6 +40,15 @@ void info_ledger_pressure(struct info_ledger *il, const struct ev_pressure *ev);
 void info_ledger_absence(struct info_ledger *il, const struct ev_absence *ev);
 void info_ledger_fini(struct info_ledger *il);
 
+/*
+ * Is it known of each event what it lost? Rings have several events: only the kernel's count tells,
+ * if there were losses at all.
+ */
+static inline bool info_ledger_by_event(const struct info_ledger *il)
+{
+	return il->l.have_format_lost || !il->l.lost_kernel;
+}
+
 void info_ledger_text(const struct info_ledger *il, FILE *to);
 /* Writes "ledger", "counts_by_cpu", "tally", "pressure" and "absences" into the open object. */
 void info_ledger_json(const struct info_ledger *il, struct json *j);

@@ -133,6 +133,16 @@ is "offcpu: alone" "$("$NSPROF" symbolize -q one.ns)" "$waits"
 "$NSPROF" export -q -o out.data data
 is "offcpu: exported" "$("$NSPROF" symbolize -q --event offcpu-time out.data)" "$waits"
 
+# ---- losses of each event ----
+shown() {
+	"$NSPROF" info --json data.ns >info.json
+	is "$1: samples and losses of each event" "$(jq -c '[.events[] | [.name, .samples, .lost]]' info.json)" "$each"
+	is "$1: all together" "$(jq -c '[.lost, .ledger.taken]' info.json)" '[35,38]'
+}
+each='[["cycles",1,10],["instructions",2,25]]' forms losses
+each='[["cycles",1,null],["instructions",2,null]]' forms losses6
+like "losses6: they are not known" "$("$NSPROF" info data.ns)" '^ +2 +\? +- +- +instructions'
+
 # ---- old kernels ----
 shown() { is "$1" "$(<got)" "made;main;[jit];app_leaf 1"; }
 forms oldkernel

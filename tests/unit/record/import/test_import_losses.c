@@ -147,6 +147,36 @@ static void test_events(void **state)
 	rig_close(&r);
 }
 
+static uint64_t lost_of(struct rig *r, uint32_t cpu, uint32_t event)
+{
+	return second_counts_event(&r->lg.tally, second_counts_cpu(&r->lg.tally, cpu), event)->sum.lost;
+}
+
+/* Both are imported: each has its own losses, on the CPUs whose rings reported them. */
+static void test_several(void **state)
+{
+	static const uint64_t lost[EVENTS] = { 30, 90, 0 };
+	static const bool clock[2] = { false, false };
+	struct rig r;
+
+	(void)state;
+	rig_open(&r, EVENTS, lost);
+	ledger_events(&r.lg, clock, 2);
+	r.attrs[OTHER].taken = true;
+	r.attrs[OTHER].event = 1;
+	import_losses_told(&r.il, 0, START, START, 40);
+	import_losses_told(&r.il, 1, START, START, 60);
+	import_losses_settle(&r.il, &r.pd, &r.lg, START, START + 9 * S);
+	/* 20 are told by no ring, and count for CPU 0. */
+	assert_int_equal(lost_of(&r, 0, 0), 10 + 5);
+	assert_int_equal(lost_of(&r, 1, 0), 15);
+	assert_int_equal(lost_of(&r, 0, 1), 30 + 15);
+	assert_int_equal(lost_of(&r, 1, 1), 45);
+	r.rows = second_counts_take(&r.lg.tally, &r.n);
+	expect(&r, 120, 0);
+	rig_close(&r);
+}
+
 /* The side-band event lost more after its count was read. */
 static void test_after_the_count(void **state)
 {
@@ -202,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_not_counted),
 		cmocka_unit_test(test_one_event),
 		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_after_the_count),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_hostile),
