@@ -178,7 +178,7 @@ struct ev_wakeup {
  * The kernel's own times of a thread since it began, as /proc/PID/task/TID/schedstat has them.
  * Written when recording begins for a thread that was there before, and for those that are there when
  * it ends. A thread that begins, or comes into the target, without a fork that is written has one
- * with all times 0.
+ * with all times 0. If it comes by its exec, a switch to a CPU of the same time follows.
  */
 struct ev_schedstat {
 	uint64_t time;		/* of the reading */

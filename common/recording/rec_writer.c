@@ -211,22 +211,21 @@ static struct rec_writer *new_writer(struct rec_queue *queue, struct rec_out *ou
 }
 
 /* The queue comes first: if it gets no thread, nothing may be in the file yet. */
-static struct rec_writer *new_now(int fd, bool events, int *err)
+struct rec_writer *rec_writer_new_since(int fd, uint64_t start_ns, bool events, int *err)
 {
-	uint64_t now = clock_mono_ns();
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? open_out(fd, now, events, err) : NULL, now, events);
+	return new_writer(queue, queue ? open_out(fd, start_ns, events, err) : NULL, start_ns, events);
 }
 
 struct rec_writer *rec_writer_new(int fd, int *err)
 {
-	return new_now(fd, false, err);
+	return rec_writer_new_since(fd, clock_mono_ns(), false, err);
 }
 
 struct rec_writer *rec_writer_new_events(int fd, int *err)
 {
-	return new_now(fd, true, err);
+	return rec_writer_new_since(fd, clock_mono_ns(), true, err);
 }
 
 struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, bool events, int *err)
@@ -236,11 +235,11 @@ struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns
 	return new_writer(queue, queue ? open_out_at(fd, start_ns, wall_ns, events, err) : NULL, start_ns, events);
 }
 
-struct rec_writer *rec_writer_new_memory(bool events, int *err)
+struct rec_writer *rec_writer_new_memory(uint64_t start_ns, bool events, int *err)
 {
 	struct rec_queue *queue = rec_queue_new(err);
 
-	return new_writer(queue, queue ? rec_out_new_memory() : NULL, clock_mono_ns(), events);
+	return new_writer(queue, queue ? rec_out_new_memory() : NULL, start_ns, events);
 }
 
 void rec_writer_info(struct rec_writer *w, const char *key, const char *value)

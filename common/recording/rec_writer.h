@@ -36,8 +36,11 @@ struct rec_writer *rec_writer_new_events(int fd, int *err);
  */
 struct rec_writer *rec_writer_new_at(int fd, uint64_t start_ns, uint64_t wall_ns, bool events, int *err);
 
-/* Into memory, for rec_writer_dump(). */
-struct rec_writer *rec_writer_new_memory(bool events, int *err);
+/* The same for a recording that began at @start_ns of CLOCK_MONOTONIC, not long ago. */
+struct rec_writer *rec_writer_new_since(int fd, uint64_t start_ns, bool events, int *err);
+
+/* The same into memory, for rec_writer_dump(). */
+struct rec_writer *rec_writer_new_memory(uint64_t start_ns, bool events, int *err);
 
 /* From now on samples wait for the disk and are never refused. For a source that can wait. */
 void rec_writer_patient(struct rec_writer *w);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
@@ -52,6 +53,16 @@ static bool read_thread(int procfd, uint32_t pid, uint32_t tid, struct ev_scheds
 	return sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64, &ev->run_ns, &ev->wait_ns, &ev->slices) == 3;
 }
 
+void sched_times_read(uint32_t pid, struct ev_schedstat *ev)
+{
+	const int procfd = nsopen_process(pid);
+
+	if (procfd < 0 || !read_thread(procfd, pid, pid, ev))
+		*ev = (struct ev_schedstat){ 0 };
+	if (procfd >= 0)
+		close(procfd);
+}
+
 static int cmp_u32(const void *a, const void *b)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -68,8 +79,16 @@ static bool is_recorded(const struct sched_times *st, uint32_t tid)
 
 static void keep(struct sched_times *st, const struct ev_schedstat *ev)
 {
+	struct ev_schedstat *v;
+
 	XGROW(st->v, st->n, st->cap);
-	st->v[st->n++] = *ev;
+	v = &st->v[st->n++];
+	*v = *ev;
+	if (st->before.tid != ev->tid)
+		return;
+	v->run_ns -= MIN(v->run_ns, st->before.run_ns);
+	v->wait_ns -= MIN(v->wait_ns, st->before.wait_ns);
+	v->slices -= MIN(v->slices, st->before.slices);
 }
 
 /* Has it ended, and only waits for its parent to look? Threads other than the first one do not wait. */

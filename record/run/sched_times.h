@@ -26,12 +26,15 @@ struct sched_times {
 	const struct target *target;
 	struct ev_schedstat *v;		/* owned; what was read and is not written, in the order of time */
 	size_t n, cap;
+	struct ev_schedstat before;	/* tid 0, or what this thread had before it came into the target */
 };
 
 /* Does nothing later if @sink does not take switches. */
 void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target);
 void sched_times_fini(struct sched_times *st);
 
+/* Reads the times of the first thread of @pid. Without an answer, @ev has no thread. */
+void sched_times_read(uint32_t pid, struct ev_schedstat *ev);
 /* Reads the times that the recorded threads of process @pid have now. */
 void sched_times_begin(struct sched_times *st, uint32_t pid);
 /* Calls @fn for each process of the host that is no kernel thread. */

@@ -85,6 +85,9 @@ struct session {
 	sigset_t loop_signals;		/* signals, without those that the stopper takes */
 	struct stopper stopper;
 	uint64_t begun;			/* ns, CLOCK_MONOTONIC */
+	/* The same, of the recording: before the command begins, otherwise when there is a file. 0: not yet. */
+	uint64_t recorded;
+	struct ev_schedstat before_exec;	/* what the command had used by then */
 	struct loop loop;
 	bool listed;			/* pids is complete */
 	uint32_t *pids;			/* owned; processes to read, from next_pid on */
@@ -219,8 +222,12 @@ static int prepare(struct session *s)
 		.settle_ctx = s,
 	};
 	err = loop_open(&s->loop);
-	if (!err && o->command)
+	if (!err && o->command) {
+		/* It waits for us, and its events are enabled by its exec. */
+		s->recorded = clock_mono_ns();
+		sched_times_read((uint32_t)s->child.pid, &s->before_exec);
 		err = child_start(&s->child, o->command[0]);
+	}
 	/* Sampling began with its exec. */
 	if (o->command)
 		s->loop.started = clock_mono_ns();
@@ -269,6 +276,12 @@ static uint32_t tgid_of(uint32_t tid)
 	return tgid;
 }
 
+/* Does the command's exec enable its events? */
+static bool enabled_by_exec(const struct session *s)
+{
+	return s->ev.on_exec && !s->o->start_off;
+}
+
 /* Lists the processes that are in the target already, and writes the names of its cgroups. */
 static void list_processes(struct session *s)
 {
@@ -289,7 +302,7 @@ static void list_processes(struct session *s)
 	}
 	if (t->kind == TARGET_ALL && s->sink->threads.on)
 		sched_times_all(note_process, s);
-	else if (t->kind == TARGET_COMMAND)
+	else if (t->kind == TARGET_COMMAND && !enabled_by_exec(s))
 		sched_times_begin(&s->sched, (uint32_t)s->child.pid);
 }
 
@@ -344,12 +357,12 @@ static void *start_writer(void *arg)
 
 	if (ws->confine)
 		confine_rights(ws->confine);
+	if (!s->recorded)
+		s->recorded = clock_mono_ns();
 	if (s->o->overwrite)
-		s->w = rec_writer_new_memory(events_listed(&s->ev), &ws->err);
-	else if (events_listed(&s->ev))
-		s->w = rec_writer_new_events(s->out.fd, &ws->err);
+		s->w = rec_writer_new_memory(s->recorded, events_listed(&s->ev), &ws->err);
 	else
-		s->w = rec_writer_new(s->out.fd, &ws->err);
+		s->w = rec_writer_new_since(s->out.fd, s->recorded, events_listed(&s->ev), &ws->err);
 	return NULL;
 }
 
@@ -478,11 +491,15 @@ static int open_writer(struct session *s)
 	s->sink->threads.on = events_waits(&s->ev) != SIZE_MAX;
 	s->sink->threads.all = s->target.kind != TARGET_CGROUPS;
 	sched_times_init(&s->sched, s->sink, &s->target);
+	if (enabled_by_exec(s)) {
+		switch_threads_execs(&s->sink->threads, (uint32_t)s->child.pid);
+		s->sched.before = s->before_exec;
+	}
 	s->spool = (struct spool){
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
 		.ledger = &s->ledger,
 	};
-	spool_init(&s->spool, clock_mono_ns());
+	spool_init(&s->spool, rec_writer_start(s->w));
 	s->loop.sink = s->sink;
 	execs_init(&s->execs, s->drain.rings, s->drain.n, s->ev.shared_side);
 	proctab_look_ahead(s->pt, exec_since, lost_since, &s->execs);

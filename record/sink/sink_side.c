@@ -84,6 +84,14 @@ static void side_mmap(struct sink *s, struct cursor *c, uint64_t time)
 		sink_mmap(s, &m);
 }
 
+static uint32_t record_cpu(const struct perf_event_header *h)
+{
+	uint32_t cpu;
+
+	memcpy(&cpu, (const uint8_t *)h + h->size - LAYOUT_ID_CPU, sizeof(cpu));
+	return cpu;
+}
+
 static void side_comm(struct sink *s, const struct perf_event_header *h, struct cursor *c,
 		      uint64_t time)
 {
@@ -93,8 +101,11 @@ static void side_comm(struct sink *s, const struct perf_event_header *h, struct 
 	ev.tid = cursor_u32(c);
 	ev.comm = cursor_cstr(c);
 	ev.exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
-	if (cursor_ok(c))
-		sink_comm(s, &ev);
+	if (!cursor_ok(c))
+		return;
+	if (ev.exec)
+		sink_switches_exec(s, ev.pid, time, record_cpu(h));
+	sink_comm(s, &ev);
 }
 
 static void side_task(struct sink *s, const struct perf_event_header *h, struct cursor *c,
@@ -153,14 +164,6 @@ static void side_cgroup(struct sink *s, struct cursor *c)
 	if (!cursor_ok(c))
 		return;
 	sink_cgroups_made(&s->cgroups, id, path);
-}
-
-static uint32_t record_cpu(const struct perf_event_header *h)
-{
-	uint32_t cpu;
-
-	memcpy(&cpu, (const uint8_t *)h + h->size - LAYOUT_ID_CPU, sizeof(cpu));
-	return cpu;
 }
 
 static uint64_t record_id(const struct perf_event_header *h)

@@ -53,6 +53,16 @@ void sink_switches_begin(struct sink *s, uint32_t pid, uint32_t tid, uint64_t ti
 	sink_written(s, rec_writer_schedstat(s->w, &(struct ev_schedstat){ .time = time, .pid = pid, .tid = tid }));
 }
 
+void sink_switches_exec(struct sink *s, uint32_t pid, uint64_t time, uint32_t cpu)
+{
+	const struct ev_switch in = { .time = time, .pid = pid, .tid = pid, .cpu = cpu };
+
+	if (!switch_threads_exec(&s->threads, pid))
+		return;
+	sink_switches_begin(s, pid, pid, time);
+	write_one(s, &in);
+}
+
 void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time)
 {
 	struct ev_switch sw = {

@@ -23,6 +23,22 @@ void switch_threads_found(struct switch_threads *t, uint32_t pid, uint32_t tid)
 	put(&t->known, key, true);
 }
 
+void switch_threads_execs(struct switch_threads *t, uint32_t pid)
+{
+	if (!t->on)
+		return;
+	t->execs = pid;
+	put(&t->elsewhere, switch_threads_key(pid, pid), true);
+}
+
+bool switch_threads_exec(struct switch_threads *t, uint32_t pid)
+{
+	if (!t->on || pid != t->execs || !u64map_get(&t->elsewhere, switch_threads_key(pid, pid)))
+		return false;
+	switch_threads_found(t, pid, pid);
+	return true;
+}
+
 bool switch_threads_fork(struct switch_threads *t, const struct ev_task *ev)
 {
 	const uint64_t key = switch_threads_key(ev->pid, ev->tid);

@@ -23,6 +23,7 @@ struct switch_threads {
 	bool all;		/* all threads that side-band reports are in the target */
 	struct u64map known;	/* switch_threads_key() to true: the recording has its times at its beginning */
 	struct u64map elsewhere;	/* began outside of the target, as far as is known */
+	uint32_t execs;		/* switch_threads_execs(); 0: nobody does */
 };
 
 void switch_threads_fini(struct switch_threads *t);
@@ -42,6 +43,10 @@ static inline bool switch_threads_timed(const struct switch_threads *t, uint32_t
 
 /* The recording has the thread's times at its beginning. */
 void switch_threads_found(struct switch_threads *t, uint32_t pid, uint32_t tid);
+/* Process @pid exists, and comes into the target with its next exec. */
+void switch_threads_execs(struct switch_threads *t, uint32_t pid);
+/* True if it comes into the target with this exec of @pid. */
+bool switch_threads_exec(struct switch_threads *t, uint32_t pid);
 /* True if the thread begins in the target, and the recording has to say so. */
 bool switch_threads_fork(struct switch_threads *t, const struct ev_task *ev);
 /* True if it was in the target. */

@@ -104,6 +104,18 @@ check "threads that begin and end" record --off-cpu=1 -o lives -- "$BUILD/tests/
 "$NSPROF" info --json lives | jq -c '.cpu_times.threads[] | select(.pid != .tid)' >threads
 is "none was there before, and none has unknown time" "$(jq -s 'map(.before_ns == 0 and .unknown_ns == 0) | all and length == 2' threads)" true
 
+# It sleeps within a millisecond, long before the recorder has opened its file.
+check "a command that sleeps at once" record --off-cpu=1 -o sleeps -- sleep 0.3
+"$NSPROF" info --json sleeps | jq -c '.cpu_times.threads[]' >threads
+is "has all of its sleep" "$(jq -s 'map(.blocked_ns >= 300000000) | all and length == 1' threads)" true
+is "and nothing before its exec" "$(jq '[.before_ns, .starting_ns, .unknown_ns] | add' threads)" 0
+check "read" read_it sleeps
+# In the order of time: a block has its switches behind its other events.
+read -r begins first exit < <(awk '$1 != "event" { next } { t = substr($3, 6) } $2 == "schedstat" { b = t } $2 == "switch" { print t } $2 == "exit" { e = t }
+	END { print "at", b, e }' sleeps.txt | sort -n | awk '$1 == "at" { b = $2; e = $3; next } !f { f = $1 } END { print b, f, e }')
+is "it begins with its first switch" "$begins" "$first"
+is "from there to its exit it is on or off the CPU" "$(jq '.on_ns + .off_ns' threads)" $((exit - begins))
+
 check "--wall" record --wall -o wall -- "$BUILD/tests/targets/waits" 0.3 runner alternate
 check "read" read_it wall
 check "its clock comes first" grep -q '^event event .* index=0 role=0 .* name=cpu-clock' wall.txt

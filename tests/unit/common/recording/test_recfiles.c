@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "base/strbuf.h"
+#include "host/clock.h"
 #include "recgen.h"
 #include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
@@ -286,7 +287,7 @@ static void test_memory(void **state)
 	for (int i = 0; i < 2; i++)
 		fd[i] = gen_memfd(path[i]);
 	gen_init(g, 6, 9, 3000);
-	w = rec_writer_new_memory(false, &err);
+	w = rec_writer_new_memory(clock_mono_ns(), false, &err);
 	assert_non_null(w);
 	rec_writer_info(w, "k", "v");
 	for (uint32_t seg = 0; seg < 6; seg++) {

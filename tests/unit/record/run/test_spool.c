@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "capture/caplist.h"
 #include "events/open.h"
+#include "host/clock.h"
 #include "random.h"
 #include "run/output.h"
 #include "run/spool.h"
@@ -132,7 +133,7 @@ static void rig_init(struct rig *r)
 	snprintf(r->file, sizeof(r->file), "%s/f", r->dir);
 	assert_int_equal(output_check(&r->out, r->file), 0);
 	if (r->o.overwrite) {
-		w = rec_writer_new_memory(false, &err);
+		w = rec_writer_new_memory(clock_mono_ns(), false, &err);
 	} else {
 		assert_int_equal(output_open(&r->out), 0);
 		assert_int_equal(output_commit(&r->out), 0);
