@@ -166,6 +166,7 @@ struct ev_switch {
 	uint32_t pid, tid, cpu;
 	bool out;		/* it leaves, */
 	bool preempted;		/* although it could go on running */
+	bool mark;		/* only in a block's switches: see switch_codec.h */
 };
 
 /* A thread that sleeps is made runnable: until it gets a CPU, it waits for one. */

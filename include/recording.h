@@ -140,6 +140,7 @@ enum rec_stream_method {	/* bits */
 	REC_STREAM_ZSTD = 1,	/* ORDER and EVENTS are one zstd frame */
 	REC_STREAM_PLAIN = 2,	/* symbols are not coded but stored two to a byte */
 	REC_STREAM_SWITCHES = 4,	/* version 3: there are switches */
+	REC_STREAM_MARKS = 8,	/* version 3: samples say whether switches have a mark of them */
 };
 
 enum rec_sample_flag {

@@ -187,8 +187,8 @@ static void write_block(struct rec_queue *q, const struct rec_job *job)
 	strbuf_reset(&q->block);
 	strbuf_add(&q->block, &h, sizeof(h));
 	if (job->type == REC_STREAM) {
-		raw = stream_pack(q->stream, atomic_load(&q->effort), job->flags & REC_F_KEY, job->col,
-				  &q->block);
+		raw = stream_pack(q->stream, atomic_load(&q->effort), job->flags & REC_F_KEY, job->marks,
+				  job->col, &q->block);
 	} else if (pack_slice(q, job)) {
 		h.flags |= REC_F_SLICE;
 		raw = q->block.len - sizeof(h);
@@ -329,6 +329,7 @@ struct rec_job *rec_queue_take(struct rec_queue *q, struct rec_out *out, unsigne
 	job->type = (uint16_t)type;
 	job->flags = 0;
 	job->samples = job->events = 0;
+	job->marks = false;
 	job->run_of_events = false;
 	job->run = 0;
 	for (unsigned int i = 0; i < REC_COL_NR; i++)

@@ -31,6 +31,9 @@ struct rec_job {			/* a block that is being built */
 	uint32_t samples, events;
 	struct strbuf col[REC_COL_NR];	/* STREAM */
 	struct strbuf payload;		/* all other types */
+	bool marks;			/* STREAM: samples have marks among the switches, */
+	uint64_t mark_time;		/* and this is the last of them */
+	uint32_t mark_cpu;
 	bool extra;			/* not from the pool */
 	/* REC_COL_ORDER: the run that is not written yet. */
 	bool run_of_events;

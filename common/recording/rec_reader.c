@@ -224,7 +224,6 @@ void rec_reader_close(struct rec_reader *r)
 	rec_file_fini(&r->file);
 	free(r->src.parts);
 	stream_dec_free(r->src.stream);
-	switch_dec_free(r->src.switches);
 	sample_ahead_free(r->src.ahead);
 	sample_dec_free(r->src.samples);
 	if (r->fd >= 0)

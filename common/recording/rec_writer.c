@@ -42,7 +42,8 @@ struct rec_writer {
 	uint32_t since_key; /* STREAM blocks begun since the last KEY block, including it */
 	uint64_t raw_since_key;		/* bytes */
 	bool patient;			/* see rec_writer_patient() */
-	bool several;			/* REC_VERSION: there are events */
+	bool several;			/* REC_VERSION: there are events, */
+	bool waits;			/* one of ROLE_WAITS among them */
 	struct event_table table;
 	bool finished;
 };
@@ -338,6 +339,7 @@ int rec_writer_event(struct rec_writer *w, const struct ev_event *ev)
 
 	if (err <= 0)
 		return err;
+	w->waits |= ev->role == ROLE_WAITS;
 	/* A KEY block begins with all of them. */
 	if (!open_stream(w))
 		event_enc_event(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
@@ -351,6 +353,30 @@ int rec_writer_switch(struct rec_writer *w, const struct ev_switch *ev)
 	open_stream(w);
 	strbuf_add(&w->cur->col[REC_COL_SWITCHES], ev, sizeof(*ev));
 	return stream_done(w);
+}
+
+/*
+ * Samples of threads that leave a CPU are marked among the switches, if the marks of a block are in
+ * the order of its samples. They are not if a sample came too late.
+ */
+static enum sample_mark mark_sample(const struct rec_writer *w, struct rec_job *job, const struct sample_in *s)
+{
+	/* The first sample decides for the block. */
+	if (job->samples == 1) {
+		job->marks = w->waits;
+		job->mark_time = 0;
+	}
+	if (!job->marks)
+		return MARKS_NONE;
+	if (w->table.ev[s->event].role != ROLE_WAITS || s->time < job->mark_time ||
+	    (s->time == job->mark_time && s->cpu <= job->mark_cpu))
+		return MARK_OTHER;
+	job->mark_time = s->time;
+	job->mark_cpu = s->cpu;
+	strbuf_add(&job->col[REC_COL_SWITCHES],
+		   &(struct ev_switch){ .time = s->time, .pid = s->pid, .tid = s->tid, .cpu = s->cpu, .mark = true },
+		   sizeof(struct ev_switch));
+	return MARK_NEXT;
 }
 
 int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
@@ -367,7 +393,7 @@ int rec_writer_sample(struct rec_writer *w, const struct sample_in *s)
 	}
 	/* In this order: stream_job() may begin a KEY block, which resets the encoder. */
 	job = stream_job(w, false);
-	sample_enc_add(w->samples, s, &job->col[REC_COL_SAMPLES]);
+	sample_enc_add(w->samples, s, mark_sample(w, job, s), &job->col[REC_COL_SAMPLES]);
 	return stream_done(w);
 }
 

@@ -99,8 +99,8 @@ static void pack_switches(struct stream_enc *e, const struct strbuf *col, bool p
 	nibble_enc_pack(e->switch_nibbles, &e->switch_syms, &e->switch_code);
 }
 
-size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
-		   struct strbuf *out)
+size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, bool marks,
+		   const struct strbuf *col, struct strbuf *out)
 {
 	const struct strbuf *order = &col[REC_COL_ORDER], *events = &col[REC_COL_EVENTS];
 	const struct strbuf *syms = &col[REC_COL_SAMPLES];
@@ -115,7 +115,7 @@ size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, co
 	strbuf_add(&e->raw, events->s, events->len);
 	n = pack_raw(e);
 	strbuf_addc(out, (char)((n ? REC_STREAM_ZSTD : 0) | (plain ? REC_STREAM_PLAIN : 0) |
-			      (switches ? REC_STREAM_SWITCHES : 0)));
+			      (switches ? REC_STREAM_SWITCHES : 0) | (marks ? REC_STREAM_MARKS : 0)));
 	strbuf_add_varint(out, order->len);
 	strbuf_add_varint(out, events->len);
 	strbuf_add_varint(out, n ? n : e->raw.len);
@@ -162,7 +162,7 @@ void stream_dec_free(struct stream_dec *d)
 int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t raw_len,
 		  struct stream_parts *parts)
 {
-	const uint8_t known = REC_STREAM_ZSTD | REC_STREAM_PLAIN | (d->events ? REC_STREAM_SWITCHES : 0);
+	const uint8_t known = REC_STREAM_ZSTD | REC_STREAM_PLAIN | (d->events ? REC_STREAM_SWITCHES | REC_STREAM_MARKS : 0);
 	uint64_t order, events, stored, symbols, code = 0, bits = 0;
 	struct cursor c;
 	const void *src;
@@ -208,6 +208,7 @@ int stream_unpack(struct stream_dec *d, const void *payload, size_t len, size_t 
 	cursor_init(&parts->switches.code, cursor_bytes(&c, code), code);
 	cursor_init(&parts->switches.bits, cursor_bytes(&c, bits), bits);
 	parts->switches.plain = parts->plain;
+	parts->marks = parts->switches.marks = method & REC_STREAM_MARKS;
 	len = cursor_left(&c);
 	cursor_init(&parts->code, cursor_bytes(&c, len), len);
 	return 0;

@@ -29,10 +29,10 @@ struct stream_enc *stream_enc_new(int level);
 void stream_enc_free(struct stream_enc *e);	/* accepts NULL */
 /*
  * Append the payload for @col (REC_COL_NR of them) to @out. @key: models are reset with this block.
- * Returns its raw length.
+ * @marks: no sample is coded with MARKS_NONE. Returns its raw length.
  */
-size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, const struct strbuf *col,
-		 struct strbuf *out);
+size_t stream_pack(struct stream_enc *e, enum stream_effort effort, bool key, bool marks,
+		   const struct strbuf *col, struct strbuf *out);
 
 /* The parts of a payload, borrowed from it or from @raw. */
 struct stream_parts {
@@ -41,6 +41,7 @@ struct stream_parts {
 	uint64_t symbols;		/* in code */
 	struct switch_block switches;	/* the same for them; no symbols: there are none */
 	bool plain;			/* see nibble_plain() */
+	bool marks;			/* samples may have marks among the switches */
 	uint8_t *raw;			/* owned; unpacked bytes */
 	size_t cap;
 };

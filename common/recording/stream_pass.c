@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "recording.h"
 #include "recording/event_codec.h"
+#include "samples/switch_codec.h"
 
 /* A loaded block. */
 struct staged {
@@ -21,6 +22,9 @@ struct staged {
 	bool unpacked;		/* it is a valid STREAM block, */
 	struct stream_parts parts;	/* and these are its parts */
 	bool ahead;		/* its samples are being decoded */
+	struct switch_dec *switches;	/* owned; NULL until there are some */
+	bool switches_tried;	/* to decode those of the block, with this result */
+	int switches_err;
 };
 
 struct pass {
@@ -35,7 +39,8 @@ struct pass {
 	bool wanted;		/* the current part is wanted */
 	uint64_t delivered;	/* samples */
 	uint64_t time;		/* of the side-band coding */
-	const struct ev_switch *sw;	/* the next switch of the block; NULL: there is none */
+	struct switch_dec *switches;	/* of the current block, */
+	const struct ev_switch *sw;	/* and the next of them; NULL: there is none */
 	int ret;		/* what a callback returned */
 };
 
@@ -51,7 +56,7 @@ static struct staged *stage(struct pass *p, size_t i)
 		return st;
 	st->there = true;
 	st->i = i;
-	st->ahead = st->unpacked = false;
+	st->ahead = st->unpacked = st->switches_tried = false;
 	st->err = rec_block_load_to(p->src->file, p->src->file->blk[i].off, &st->buf, &st->h, &payload);
 	if (!st->err && st->h.type == REC_STREAM)
 		st->unpacked = !stream_unpack(p->src->stream, payload, st->h.stored_len, st->h.raw_len, &st->parts);
@@ -78,17 +83,38 @@ static uint64_t samples_in(struct cursor order)
 	return n;
 }
 
-static struct sample_block block_of(const struct stream_parts *parts)
+/* Decode the switches of the block, once. -EBADMSG: they are damaged, and there are none. */
+static int decode_switches(struct staged *st)
 {
-	return (struct sample_block){ parts->code, parts->symbols, parts->plain, samples_in(parts->order) };
+	if (st->switches_tried)
+		return st->switches_err;
+	st->switches_tried = true;
+	if (!st->switches)
+		st->switches = switch_dec_new();
+	st->switches_err = switch_decode(st->switches, &st->parts.switches) ? -EBADMSG : 0;
+	return st->switches_err;
+}
+
+static struct sample_block block_of(struct staged *st)
+{
+	const struct stream_parts *parts = &st->parts;
+	struct sample_block b = {
+		.code = parts->code, .symbols = parts->symbols, .plain = parts->plain,
+		.n = samples_in(parts->order), .has_marks = parts->marks,
+	};
+
+	if (parts->marks && parts->switches.symbols && !decode_switches(st))
+		b.marks = switch_dec_marks(st->switches, &b.nmarks);
+	return b;
 }
 
 static void decode_ahead(struct pass *p, struct staged *st)
 {
-	const struct sample_block b = block_of(&st->parts);
+	struct sample_block b;
 
 	if (st->ahead)
 		return;
+	b = block_of(st);
 	sample_ahead_add(p->src->ahead, &b);
 	st->ahead = true;
 }
@@ -118,18 +144,15 @@ static void drop_ahead(struct pass *p)
 /* ---- what is in a block ---- */
 
 /* Start on the switches of the block. -EBADMSG: they are damaged, and there are none. */
-static int begin_switches(struct pass *p)
+static int begin_switches(struct pass *p, struct staged *st)
 {
-	const struct stream_parts *parts = p->parts;
-
 	p->sw = NULL;
-	if (!parts->switches.symbols || !p->ops->cpu_switch)
+	if (!st->parts.switches.symbols || !p->ops->cpu_switch)
 		return 0;
-	if (!p->src->switches)
-		p->src->switches = switch_dec_new();
-	if (switch_decode(p->src->switches, &parts->switches))
+	if (decode_switches(st))
 		return -EBADMSG;
-	p->sw = switch_dec_peek(p->src->switches);
+	p->switches = st->switches;
+	p->sw = switch_dec_peek(p->switches);
 	return 0;
 }
 
@@ -138,8 +161,8 @@ static void pass_switches(struct pass *p, uint64_t time, bool all)
 {
 	while (p->sw && !p->ret && (all || p->sw->time < time)) {
 		p->ret = p->ops->cpu_switch(p->ctx, p->sw);
-		switch_dec_take(p->src->switches);
-		p->sw = switch_dec_peek(p->src->switches);
+		switch_dec_take(p->switches);
+		p->sw = switch_dec_peek(p->switches);
 	}
 }
 
@@ -204,13 +227,14 @@ static int pass_order(struct pass *p)
 /* Start on the samples of @st, if they can be decoded. */
 static void begin_samples(struct pass *p, struct staged *st)
 {
-	const struct sample_block b = block_of(&st->parts);
+	struct sample_block b;
 
 	p->ahead = p->src->ahead && p->samples_ok;
 	if (p->ahead) {
 		decode_ahead(p, st);
 		look_ahead(p, st->i + 1);
 	} else if (p->samples_ok) {
+		b = block_of(st);
 		sample_dec_block(p->src->samples, &b);
 	}
 }
@@ -247,7 +271,7 @@ static int pass_stream(struct pass *p, struct staged *st)
 		return -EBADMSG;
 	}
 	p->parts = &st->parts;
-	switches_err = begin_switches(p);
+	switches_err = begin_switches(p, st);
 	begin_samples(p, st);
 	err = pass_order(p);
 	pass_switches(p, 0, true);
@@ -326,6 +350,7 @@ int stream_pass(struct stream_source *src, const struct event_ops *ops, void *ct
 	for (size_t i = 0; i < ARRAY_SIZE(p.stage); i++) {
 		rec_buf_fini(&p.stage[i].buf);
 		stream_parts_fini(&p.stage[i].parts);
+		switch_dec_free(p.stage[i].switches);
 	}
 	*ret = p.ret;
 	return err;

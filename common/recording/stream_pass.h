@@ -13,13 +13,11 @@
 #include "recording/stream_codec.h"
 #include "samples/sample_ahead.h"
 #include "samples/sample_codec.h"
-#include "samples/switch_codec.h"
 
 /* What a pass reads from. */
 struct stream_source {
 	struct rec_file *file;
 	struct stream_dec *stream;
-	struct switch_dec *switches;	/* NULL until there are some */
 	struct sample_dec *samples;
 	struct sample_ahead *ahead;	/* of @samples; may be NULL; event_ops.block() may set it */
 	uint32_t *parts;		/* first block of each part; for event_ops.wants() */

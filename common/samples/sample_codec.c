@@ -39,6 +39,10 @@ struct sample_dec {
 	struct code_dec code;
 	struct chain_dec chain;
 	struct nibble_dec *in;		/* owned */
+	struct u64map index;		/* as sample_enc.index; filled since the first mark */
+	uint32_t nindex;		/* threads that it has */
+	const struct ev_switch *mark, *marks_end;	/* of the block, those left */
+	bool has_marks;
 	struct word_list list;
 	uint64_t ip[REC_CHAIN_LEN];
 	uint8_t payload[PAYLOAD_MAX];
@@ -144,16 +148,22 @@ static bool evict(struct sample_enc *e)
 	return true;
 }
 
-static struct sample_thread *enc_thread(struct sample_enc *e, const struct sample_in *s,
-					struct sample_cpu *cpu, struct strbuf *out)
+/* The index of the sample's thread. With a mark it has no symbols. */
+static uint32_t enc_thread(struct sample_enc *e, const struct sample_in *s, bool mark, struct sample_cpu *cpu,
+			   struct strbuf *out)
 {
 	bool is_new;
 	uint64_t *idx = u64map_put(&e->index, (uint64_t)s->pid << 32 | s->tid, &is_new);
-	uint32_t *guess = sample_guess_thread(&e->st, cpu);
+	uint32_t *guess;
 
 	if (is_new) {
 		*idx = e->st.nthr;
 		sample_state_add(&e->st, s->pid, s->tid);
+	}
+	if (mark)
+		return (uint32_t)*idx;
+	guess = sample_guess_thread(&e->st, cpu);
+	if (is_new) {
 		nibble_put(out, CTX_THREAD, THREAD_NEW);
 		nibble_put_num(out, CTX_PID, s->pid);
 		nibble_put_snum(out, CTX_TID, (int64_t)s->tid - (int64_t)s->pid);
@@ -166,7 +176,7 @@ static struct sample_thread *enc_thread(struct sample_enc *e, const struct sampl
 		nibble_put_num(out, CTX_THREAD_ID, *idx);
 	}
 	sample_note_thread(cpu, guess, (uint32_t)*idx);
-	return e->st.thr[*idx];
+	return (uint32_t)*idx;
 }
 
 static void enc_cpu(struct sample_enc *e, uint32_t cpu, struct strbuf *out)
@@ -179,16 +189,16 @@ static void enc_cpu(struct sample_enc *e, uint32_t cpu, struct strbuf *out)
 	sample_note_cpu(&e->st, guess, cpu);
 }
 
-/* What preceded: the last events of CPU and thread. */
-static uint32_t event_ctx(const struct sample_cpu *cpu, const struct sample_thread *t)
+/* What preceded: the last events of CPU and thread. All samples with a mark are of one event, mostly. */
+static uint32_t event_ctx(const struct sample_cpu *cpu, const struct sample_thread *t, bool mark)
 {
-	return CTX_EVENT + (MIN(cpu->event, 15u) << 4 | MIN(t->event, 15u));
+	return CTX_EVENT + ((mark ? 16u : MIN(cpu->event, 15u)) << 4 | MIN(t->event, 15u));
 }
 
-static void enc_event(struct sample_enc *e, struct sample_cpu *cpu, struct sample_thread *t, uint32_t event,
-		      struct strbuf *out)
+static void enc_event(struct sample_enc *e, struct sample_cpu *cpu, struct sample_thread *t, bool mark,
+		      uint32_t event, struct strbuf *out)
 {
-	uint32_t *guess = sample_guess_event(&e->st, cpu, t), ctx = event_ctx(cpu, t);
+	uint32_t *guess = sample_guess_event(&e->st, cpu, t), ctx = event_ctx(cpu, t, mark);
 
 	if (event < EVENT_FEW) {
 		nibble_put(out, ctx, event);
@@ -226,20 +236,27 @@ static bool stack_usable(const struct stack_words *sw)
 	       sw->base <= UINT64_MAX - 8 * STACK_WORDS_MAX;
 }
 
-void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out)
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, enum sample_mark mark, struct strbuf *out)
 {
 	struct sample_cpu *cpu = &e->st.cpu[s->cpu % REC_CPU_SLOTS];
 	struct sample_clock *clock = sample_clock_of(&e->st, s->cpu, s->event);
 	uint32_t nchain = MIN(s->nchain, REC_CHAIN_LEN), slot = s->event % REC_EVENT_SLOTS;
-	uint32_t flags = 0, which = PLACE_OTHER;
+	uint32_t flags = 0, which = PLACE_OTHER, idx;
+	const bool marked = mark == MARK_NEXT;
 	const struct sample_place *place = NULL;
 	struct sample_thread *t;
 
 	e->st.used = true;
-	enc_cpu(e, s->cpu, out);
-	t = enc_thread(e, s, cpu, out);
+	if (mark != MARKS_NONE) {
+		nibble_put(out, CTX_MARK + e->st.marked, marked);
+		e->st.marked = marked;
+	}
+	if (!marked)
+		enc_cpu(e, s->cpu, out);
+	idx = enc_thread(e, s, marked, cpu, out);
+	t = e->st.thr[idx];
 	if (e->st.events)
-		enc_event(e, cpu, t, s->event, out);
+		enc_event(e, cpu, t, marked, s->event, out);
 	e->st.seen.n = 0;
 	if (s->has_regs)
 		flags |= REC_S_REGS;
@@ -284,9 +301,9 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 	if (flags & REC_S_PERIOD)
 		nibble_put_snum(out, CTX_PERIOD, (int64_t)(s->period - clock->period));
 	clock->period = s->period;
-	nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - clock->time - clock->step));
-	clock->step = s->time - clock->time;
-	clock->time = s->time;
+	if (!marked)
+		nibble_put_snum(out, CTX_TIME, (int64_t)(s->time - clock->time - clock->step));
+	sample_note_time(clock, s->time);
 	if (s->has_regs && e->st.events) {
 		which = sample_find_place(t, s->regs[UREG_SP], s->regs[UREG_IP]);
 		nibble_put(out, sample_place_ctx(t), which);
@@ -310,7 +327,7 @@ void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strb
 	if (s->has_regs && e->st.events)
 		note_place(t, which, slot);
 	if (s->payload_len)
-		payload_encode(sample_state_payloads(&e->st), &(struct payload_of){ s->event, cpu->thread - 1, s->pid, s->tid },
+		payload_encode(sample_state_payloads(&e->st), &(struct payload_of){ s->event, idx, s->pid, s->tid },
 			       s->payload, s->payload_len, out);
 }
 
@@ -333,6 +350,7 @@ void sample_dec_free(struct sample_dec *d)
 	code_dec_fini(&d->code);
 	chain_dec_fini(&d->chain);
 	nibble_dec_free(d->in);
+	u64map_fini(&d->index);
 	free(d->gone);
 	xpages_free(d, sizeof(*d));
 }
@@ -348,6 +366,8 @@ void sample_dec_key(struct sample_dec *d)
 	code_dec_reset(&d->code);
 	chain_dec_reset(&d->chain);
 	nibble_dec_reset(d->in);
+	u64map_clear(&d->index);
+	d->nindex = 0;
 }
 
 /*
@@ -370,6 +390,9 @@ void sample_dec_block(struct sample_dec *d, const struct sample_block *b)
 	if (b->symbols >= TOUCH_SYMBOLS)
 		touch_models(d);
 	nibble_dec_begin(d->in, b->code.base, b->code.size, b->symbols, b->plain);
+	d->has_marks = b->has_marks;
+	d->mark = b->marks;
+	d->marks_end = b->nmarks ? b->marks + b->nmarks : b->marks;
 }
 
 static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
@@ -384,6 +407,39 @@ static int dec_cpu(struct sample_dec *d, uint32_t *cpu)
 	*cpu = (uint32_t)v;
 	sample_note_cpu(&d->st, guess, *cpu);
 	return 0;
+}
+
+/* The mark of the next sample. NULL: it has none, or is *@bad. */
+static const struct ev_switch *dec_mark(struct sample_dec *d, bool *bad)
+{
+	if (!d->has_marks)
+		return NULL;
+	d->st.marked = nibble_get(d->in, CTX_MARK + d->st.marked);
+	*bad = d->st.marked > 1 || (d->st.marked && d->mark == d->marks_end);
+	if (*bad)
+		d->st.marked = 0;
+	return d->st.marked ? d->mark++ : NULL;
+}
+
+/* The thread of a sample with a mark. */
+static struct sample_thread *marked_thread(struct sample_dec *d, const struct ev_switch *mark)
+{
+	const uint64_t key = (uint64_t)mark->pid << 32 | mark->tid;
+	uint64_t *idx;
+	bool is_new;
+
+	for (; d->nindex < d->st.nthr; d->nindex++) {
+		const struct sample_thread *t = d->st.thr[d->nindex];
+
+		idx = u64map_put(&d->index, (uint64_t)t->pid << 32 | t->tid, &is_new);
+		if (is_new)
+			*idx = d->nindex;
+	}
+	idx = u64map_get(&d->index, key);
+	if (!idx && d->st.nthr >= REC_THREAD_MAX)
+		return NULL;
+	d->change.thread = idx ? (uint32_t)*idx : d->st.nthr;
+	return idx ? d->st.thr[*idx] : sample_state_add(&d->st, mark->pid, mark->tid);
 }
 
 static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu *cpu)
@@ -417,9 +473,9 @@ static struct sample_thread *dec_thread(struct sample_dec *d, struct sample_cpu 
 	return d->st.thr[idx];
 }
 
-static int dec_event(struct sample_dec *d, struct sample_cpu *cpu, struct sample_thread *t)
+static int dec_event(struct sample_dec *d, struct sample_cpu *cpu, struct sample_thread *t, bool mark)
 {
-	uint32_t *guess = sample_guess_event(&d->st, cpu, t), op = nibble_get(d->in, event_ctx(cpu, t));
+	uint32_t *guess = sample_guess_event(&d->st, cpu, t), op = nibble_get(d->in, event_ctx(cpu, t, mark));
 	uint64_t event = op;
 
 	if (op == EVENT_GUESS)
@@ -495,12 +551,16 @@ static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev
 	struct sample_thread *t;
 	struct sample_cpu *cpu;
 	uint32_t cpu_no, slot;
+	bool bad = false;
+	const struct ev_switch *mark = dec_mark(d, &bad);
 
-	if (dec_cpu(d, &cpu_no))
+	if (mark)
+		cpu_no = mark->cpu;
+	else if (bad || dec_cpu(d, &cpu_no))
 		return NULL;
 	cpu = &d->st.cpu[cpu_no % REC_CPU_SLOTS];
-	t = dec_thread(d, cpu);
-	if (!t || (d->st.events && dec_event(d, cpu, t)))
+	t = mark ? marked_thread(d, mark) : dec_thread(d, cpu);
+	if (!t || (d->st.events && dec_event(d, cpu, t, mark)))
 		return NULL;
 	clock = sample_clock_of(&d->st, cpu_no, t->event);
 	slot = t->event % REC_EVENT_SLOTS;
@@ -516,8 +576,10 @@ static struct sample_thread *dec_head(struct sample_dec *d, struct ev_sample *ev
 		t->cgroup = nibble_get_num(in, CTX_CGROUP);
 	if (*flags & REC_S_PERIOD)
 		clock->period += (uint64_t)nibble_get_snum(in, CTX_PERIOD);
-	clock->step += (uint64_t)nibble_get_snum(in, CTX_TIME);
-	clock->time += clock->step;
+	if (mark)
+		sample_note_time(clock, mark->time);
+	else
+		sample_note_time(clock, clock->time + clock->step + (uint64_t)nibble_get_snum(in, CTX_TIME));
 	*ev = (struct ev_sample){
 		.time = clock->time, .pid = t->pid, .tid = t->tid, .cpu = cpu_no,
 		.period = clock->period, .cgroup = t->cgroup, .event = t->event, .chain = d->ip,
@@ -609,5 +671,5 @@ const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32
 
 bool sample_dec_done(const struct sample_dec *d)
 {
-	return nibble_dec_done(d->in);
+	return nibble_dec_done(d->in) && d->mark == d->marks_end;
 }

@@ -22,12 +22,22 @@ struct sample_change {
 	struct word_change words;
 };
 
-/* The samples of a block. */
+/* The samples of a block. All borrowed. */
 struct sample_block {
 	struct cursor code;
 	uint64_t symbols;	/* in it */
 	bool plain;		/* as in nibble_dec_begin() */
 	uint64_t n;		/* expected samples */
+	bool has_marks;		/* of samples, in the block's switches: switch_dec_marks() */
+	const struct ev_switch *marks;
+	size_t nmarks;
+};
+
+/* How a sample's time, CPU and thread are coded. It is MARKS_NONE for all samples of a block or for none. */
+enum sample_mark {
+	MARKS_NONE,		/* the block has no marks */
+	MARK_OTHER,		/* with the sample */
+	MARK_NEXT,		/* as the next of the block's marks, which has the same */
 };
 
 struct sample_enc;
@@ -43,13 +53,13 @@ void sample_enc_key(struct sample_enc *e);
 /* True when the dictionaries are so large that the next block should be a KEY block. */
 bool sample_enc_wants_key(const struct sample_enc *e);
 /* Note the symbols of @s in @out, see nibble_codec.h. */
-void sample_enc_add(struct sample_enc *e, const struct sample_in *s, struct strbuf *out);
+void sample_enc_add(struct sample_enc *e, const struct sample_in *s, enum sample_mark mark, struct strbuf *out);
 
 struct sample_dec *sample_dec_new(void);
 void sample_dec_free(struct sample_dec *d);	/* accepts NULL */
 void sample_dec_events(struct sample_dec *d);	/* as sample_enc_events() */
 void sample_dec_key(struct sample_dec *d);
-/* Start on the samples of @b. Its code must stay in place until they were taken. */
+/* Start on the samples of @b. Its code and marks must stay in place until they were taken. */
 void sample_dec_block(struct sample_dec *d, const struct sample_block *b);
 /*
  * Take the next sample. *@ev borrows from @d until the next call. 0, or -EINVAL when the code is
@@ -66,7 +76,7 @@ const struct sample_change *sample_dec_change(struct sample_dec *d);
  * next call.
  */
 const struct shadow_thread *sample_dec_shadow(const struct sample_dec *d, uint32_t thread);
-/* Were all samples in the code taken? */
+/* Were all samples in the code taken, and all marks? */
 bool sample_dec_done(const struct sample_dec *d);
 
 #endif

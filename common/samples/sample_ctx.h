@@ -13,11 +13,12 @@
 #define CTX_OP_NR 1024u
 #define CTX_REG_NR (15u * 32)
 #define CTX_REG_OTHER_NR (4u * 32)
-#define CTX_EVENT_NR (16u * 16)
+#define CTX_EVENT_NR (17u * 16)	/* the last ones: of samples with a mark */
 #define CTX_PLACE_EVENTS 4u		/* events, modulo this, that have contexts of their own */
 
 enum sample_ctx {
-	CTX_CPU_HIT,
+	CTX_MARK,			/* by the symbol before */
+	CTX_CPU_HIT = CTX_MARK + 2,
 	CTX_THREAD,
 	CTX_FLAGS_HIT,
 	CTX_CHAIN,

@@ -17,6 +17,7 @@ void sample_state_key(struct sample_state *st)
 		shadow_clear(&st->pool, &st->thr[i]->shadow);
 	st->nthr = 0;
 	st->full_words = 0;
+	st->marked = 0;
 	memset(st->cpu, 0, sizeof(st->cpu));
 	memset(st->clock, 0, (st->events ? REC_CLOCK_SLOTS : REC_CPU_SLOTS) * sizeof(*st->clock));
 	memset(st->last_cpu, 0, sizeof(st->last_cpu));

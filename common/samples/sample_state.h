@@ -82,6 +82,7 @@ struct sample_state {
 	struct word_model words;
 	struct word_seen seen;		/* in the stack of the current sample */
 	struct payload_model *payloads;	/* owned; NULL: there were none */
+	uint32_t marked;		/* the last sample that was asked for its mark had one */
 	bool used;			/* since all of this (several MiB) was zeroed */
 	bool events;			/* version 3: samples of several events */
 };
@@ -120,6 +121,13 @@ void sample_note_cpu(struct sample_state *st, uint32_t *guess, uint32_t cpu);
 uint32_t *sample_guess_thread(struct sample_state *st, const struct sample_cpu *cpu);
 /* Record that it was the one with index @idx; @guess: from sample_guess_thread(). */
 void sample_note_thread(struct sample_cpu *cpu, uint32_t *guess, uint32_t idx);
+
+/* The sample's time is @time. */
+static inline void sample_note_time(struct sample_clock *clock, uint64_t time)
+{
+	clock->step = time - clock->time;
+	clock->time = time;
+}
 
 /* The slot that guesses the event of a sample of thread @t on @cpu. */
 uint32_t *sample_guess_event(struct sample_state *st, const struct sample_cpu *cpu, const struct sample_thread *t);

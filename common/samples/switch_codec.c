@@ -26,19 +26,22 @@
 /* Symbols under CTX_IN: below RECENT, which of the recent threads comes. */
 enum in_op { IN_GUESS = RECENT, IN_ID, IN_OTHER };
 /* Symbols under CTX_OUT: the thread that is there leaves. */
-enum out_op { OUT_BLOCKED, OUT_PREEMPTED, OUT_OTHER };
+enum out_op { OUT_BLOCKED, OUT_PREEMPTED, OUT_OTHER, OUT_MARK };
 /* Symbols under CTX_KIND and CTX_THREAD, for what is not expected. */
-enum kind { KIND_IN, KIND_BLOCKED, KIND_PREEMPTED, KINDS };
+enum kind { KIND_IN, KIND_BLOCKED, KIND_PREEMPTED, KIND_MARK, KINDS };
 enum thread_op { THREAD_ID, THREAD_NEW };
 /* Symbols under CTX_TIME: how many bits more than TIME_BITS_MIN. */
 enum time_op { TIME_FAR = TIME_BITS_MAX - TIME_BITS_MIN + 1 };
 
-/* Kinds of times: how long a thread runs, or until one comes after another was blocked, preempted. */
-#define TIMES (RUNS + 2)
+/*
+ * Kinds of times: how long a thread runs, or until one comes after another was blocked, preempted, or
+ * until it leaves after its mark.
+ */
+#define TIMES (RUNS + 3)
 
 enum switch_ctx {
 	CTX_OUT,
-	CTX_IN = CTX_OUT + THREADS,
+	CTX_IN = CTX_OUT + 2 * THREADS,
 	CTX_KIND = CTX_IN + 2 * THREADS,
 	CTX_THREAD,
 	CTX_ID,
@@ -61,7 +64,8 @@ struct here {
 	uint32_t n;
 	bool on;			/* the first of them is there; otherwise it left, */
 	bool preempted;			/* like this */
-	uint64_t time;			/* ns, of the last switch */
+	bool marked;			/* the last of all was a mark */
+	uint64_t time;			/* ns, of the last switch or mark */
 };
 
 /* What both sides know of a block. */
@@ -73,6 +77,7 @@ struct model {
 struct switch_enc {
 	struct model m;
 	struct u64map threads;		/* pid << 32 | tid -> index */
+	uint64_t last;			/* key of the thread that is here.recent[0] */
 	struct u64map cpus;		/* number -> switches, then where they begin */
 	struct ev_switch *sw;		/* owned; by CPU */
 	uint32_t *cpu;			/* owned; numbers, ascending */
@@ -100,11 +105,13 @@ struct switch_dec {
 	uint32_t nthreads;
 	struct ev_switch *sw;		/* owned; CPU by CPU */
 	size_t n;
+	struct ev_switch *mark;		/* owned */
+	size_t nmarks;
 	struct run *run;		/* owned; by CPU */
 	uint32_t nruns;
 	uint32_t *heap;			/* owned; of runs that have switches left, the next one first */
 	uint32_t nheap;
-	size_t thread_cap, cap, run_cap, heap_cap;
+	size_t thread_cap, cap, mark_cap, run_cap, heap_cap;
 };
 
 /* ---- what both sides know ---- */
@@ -144,7 +151,7 @@ static uint32_t *guess_of(struct model *m)
 
 static uint32_t out_ctx(const struct here *h)
 {
-	return CTX_OUT + h->recent[0] % THREADS;
+	return CTX_OUT + 2 * (h->recent[0] % THREADS) + h->marked;
 }
 
 static uint32_t in_ctx(const struct here *h)
@@ -154,17 +161,20 @@ static uint32_t in_ctx(const struct here *h)
 
 static uint32_t time_kind(const struct here *h)
 {
+	if (h->marked)
+		return RUNS + 2;
 	return h->on ? h->recent[0] % RUNS : RUNS + h->preempted;
 }
 
-/* Thread @thread came, or left like this. */
+/* Thread @thread came, left like this, or is there and has a mark. */
 static void note(struct model *m, enum kind kind, uint32_t thread)
 {
 	if (kind == KIND_IN)
 		*guess_of(m) = thread;
 	to_front(&m->here, thread);
-	m->here.on = kind == KIND_IN;
+	m->here.on = kind == KIND_IN || kind == KIND_MARK;
 	m->here.preempted = kind == KIND_PREEMPTED;
+	m->here.marked = kind == KIND_MARK;
 }
 
 /* ---- encoder ---- */
@@ -238,7 +248,7 @@ static void put_time(struct switch_enc *e, uint32_t kind, uint64_t time)
 /* Fills @e->sw, CPU by CPU, and @e->cpu. Returns the number of CPUs. */
 static uint32_t by_cpu(struct switch_enc *e, const struct ev_switch *sw, size_t n)
 {
-	uint64_t at = 0, *count;
+	uint64_t at = 0, *count = NULL;
 	uint32_t cpus = 0;
 	bool is_new;
 
@@ -248,8 +258,11 @@ static uint32_t by_cpu(struct switch_enc *e, const struct ev_switch *sw, size_t 
 		e->sw = xmalloc(e->cap * sizeof(*e->sw));
 	}
 	u64map_clear(&e->cpus);
-	for (size_t i = 0; i < n; i++) {
-		++*u64map_put(&e->cpus, sw[i].cpu, &is_new);
+	/* Mostly there are several of one CPU in a row. */
+	for (size_t i = 0; i < n; ++*count, i++) {
+		if (i && sw[i].cpu == sw[i - 1].cpu)
+			continue;
+		count = u64map_put(&e->cpus, sw[i].cpu, &is_new);
 		if (!is_new)
 			continue;
 		XGROW(e->cpu, cpus, e->cpu_cap);
@@ -261,8 +274,11 @@ static uint32_t by_cpu(struct switch_enc *e, const struct ev_switch *sw, size_t 
 		at += *count;
 		*count = at - *count;
 	}
-	for (size_t i = 0; i < n; i++)
-		e->sw[(*u64map_get(&e->cpus, sw[i].cpu))++] = sw[i];
+	for (size_t i = 0; i < n; i++) {
+		if (!i || sw[i].cpu != sw[i - 1].cpu)
+			count = u64map_get(&e->cpus, sw[i].cpu);
+		e->sw[(*count)++] = sw[i];
+	}
 	return cpus;
 }
 
@@ -284,21 +300,38 @@ static uint32_t enc_other(struct switch_enc *e, const struct ev_switch *sw, enum
 	return (uint32_t)*idx;
 }
 
+static enum kind kind_of(const struct ev_switch *sw)
+{
+	if (sw->mark)
+		return KIND_MARK;
+	return !sw->out ? KIND_IN : sw->preempted ? KIND_PREEMPTED : KIND_BLOCKED;
+}
+
+/* The index of the thread of @sw; UINT32_MAX: it has none yet. */
+static uint32_t known_thread(const struct switch_enc *e, const struct ev_switch *sw)
+{
+	const uint64_t key = (uint64_t)sw->pid << 32 | sw->tid, *known;
+
+	/* Mostly it came, or was sampled, just now. */
+	if (e->m.here.n && key == e->last)
+		return e->m.here.recent[0];
+	known = u64map_get(&e->threads, key);
+	return known ? (uint32_t)*known : UINT32_MAX;
+}
+
 static void enc_switch(struct switch_enc *e, const struct ev_switch *sw)
 {
 	struct strbuf *out = e->out;
 	struct here *h = &e->m.here;
-	uint64_t *known = u64map_get(&e->threads, (uint64_t)sw->pid << 32 | sw->tid);
-	uint32_t thread = known ? (uint32_t)*known : UINT32_MAX, time = time_kind(h);
-	enum kind kind = !sw->out ? KIND_IN : sw->preempted ? KIND_PREEMPTED : KIND_BLOCKED;
-	uint32_t rank = rank_of(h, thread);
+	uint32_t thread = known_thread(e, sw), time = time_kind(h), rank = rank_of(h, thread);
+	enum kind kind = kind_of(sw);
 
-	if (h->on && sw->out && !rank) {
-		nibble_put(out, out_ctx(h), sw->preempted ? OUT_PREEMPTED : OUT_BLOCKED);
+	if (h->on && kind != KIND_IN && !rank) {
+		nibble_put(out, out_ctx(h), kind == KIND_MARK ? OUT_MARK : sw->preempted ? OUT_PREEMPTED : OUT_BLOCKED);
 	} else if (h->on) {
 		nibble_put(out, out_ctx(h), OUT_OTHER);
 		thread = enc_other(e, sw, kind);
-	} else if (sw->out || !known) {
+	} else if (kind != KIND_IN || thread == UINT32_MAX) {
 		nibble_put(out, in_ctx(h), IN_OTHER);
 		thread = enc_other(e, sw, kind);
 	} else if (rank < RECENT) {
@@ -312,6 +345,7 @@ static void enc_switch(struct switch_enc *e, const struct ev_switch *sw)
 	put_time(e, time, sw->time - h->time);
 	h->time = sw->time;
 	note(&e->m, kind, thread);
+	e->last = (uint64_t)sw->pid << 32 | sw->tid;
 }
 
 void switch_encode(struct switch_enc *e, const struct ev_switch *sw, size_t n, struct strbuf *out,
@@ -356,6 +390,7 @@ void switch_dec_free(struct switch_dec *d)
 	nibble_dec_free(d->in);
 	free(d->thread);
 	free(d->sw);
+	free(d->mark);
 	free(d->run);
 	free(d->heap);
 	free(d);
@@ -414,6 +449,7 @@ static uint64_t get_time(struct switch_dec *d, uint32_t kind)
 	return top << n | get_bits(d, n);
 }
 
+/* The next switch or mark of @cpu. */
 static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 {
 	struct here *h = &d->m.here;
@@ -422,7 +458,9 @@ static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 	if (h->on) {
 		op = nibble_get(d->in, out_ctx(h));
 		thread = h->recent[0];
-		if (op >= OUT_OTHER)
+		if (op == OUT_MARK)
+			kind = KIND_MARK;
+		else if (op >= OUT_OTHER)
 			thread = dec_other(d, &kind);
 		else
 			kind = op == OUT_PREEMPTED ? KIND_PREEMPTED : KIND_BLOCKED;
@@ -442,33 +480,45 @@ static int dec_switch(struct switch_dec *d, uint32_t cpu, struct ev_switch *sw)
 	h->time += get_time(d, time);
 	*sw = (struct ev_switch){
 		.time = h->time, .pid = d->thread[thread].pid, .tid = d->thread[thread].tid, .cpu = cpu,
-		.out = kind != KIND_IN, .preempted = kind == KIND_PREEMPTED,
+		.out = kind == KIND_BLOCKED || kind == KIND_PREEMPTED, .preempted = kind == KIND_PREEMPTED,
+		.mark = kind == KIND_MARK,
 	};
 	note(&d->m, kind, thread);
 	return 0;
 }
 
-/* The switches of one CPU, at most @most. *@cpu: the number of the one before, or -1. */
+/* The switches and marks of one CPU, at most @most in all. *@cpu: the number of the one before, or -1. */
 static int dec_cpu(struct switch_dec *d, int64_t *cpu, uint64_t *first, uint64_t most)
 {
 	uint64_t number = nibble_get_num(d->in, CTX_CPU) + (uint64_t)(*cpu + 1);
 	uint64_t count = nibble_get_num(d->in, CTX_COUNT) + 1;
+	const size_t begin = d->n;
 
-	if (number > UINT32_MAX || (int64_t)number <= *cpu || !count || count > most - d->n || !nibble_dec_ok(d->in))
+	if (number > UINT32_MAX || (int64_t)number <= *cpu || !count || count > most - d->n - d->nmarks ||
+	    !nibble_dec_ok(d->in))
 		return -EINVAL;
 	*cpu = (int64_t)number;
 	*first += (uint64_t)nibble_get_snum(d->in, CTX_FIRST);
 	d->m.here = (struct here){ .time = *first };
-	XGROW(d->run, d->nruns, d->run_cap);
-	d->run[d->nruns++] = (struct run){ d->n, d->n + count };
 	if (d->cap < d->n + count) {
 		d->cap = d->n + count + count / 2;
 		d->sw = xrealloc(d->sw, d->cap * sizeof(*d->sw));
 	}
 	while (count--) {
-		if (dec_switch(d, (uint32_t)number, &d->sw[d->n]))
+		struct ev_switch *sw = &d->sw[d->n];
+
+		if (dec_switch(d, (uint32_t)number, sw))
 			return -EINVAL;
-		d->n++;
+		if (!sw->mark) {
+			d->n++;
+			continue;
+		}
+		XGROW(d->mark, d->nmarks, d->mark_cap);
+		d->mark[d->nmarks++] = *sw;
+	}
+	if (d->n > begin) {
+		XGROW(d->run, d->nruns, d->run_cap);
+		d->run[d->nruns++] = (struct run){ begin, d->n };
 	}
 	return nibble_dec_ok(d->in) ? 0 : -EINVAL;
 }
@@ -498,13 +548,22 @@ static void sink(struct switch_dec *d, uint32_t i)
 	d->heap[i] = run;
 }
 
+static int by_time(const void *a, const void *b)
+{
+	const struct ev_switch *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
+}
+
 int switch_decode(struct switch_dec *d, const struct switch_block *b)
 {
 	uint64_t cpus, first = 0;
 	int64_t cpu = -1;
 	int err = 0;
 
-	d->n = d->nruns = d->nheap = d->nthreads = 0;
+	d->n = d->nmarks = d->nruns = d->nheap = d->nthreads = 0;
 	memset(&d->m, 0, sizeof(d->m));
 	nibble_dec_reset(d->in);
 	nibble_dec_begin(d->in, b->code.base, b->code.size, b->symbols, b->plain);
@@ -514,8 +573,12 @@ int switch_decode(struct switch_dec *d, const struct switch_block *b)
 	/* Each takes at least two symbols. */
 	while (!err && cpus--)
 		err = dec_cpu(d, &cpu, &first, b->symbols / 2);
-	if (err || !nibble_dec_done(d->in) || (d->at + 7) / 8 != d->bits.size)
+	if (err || !nibble_dec_done(d->in) || (d->at + 7) / 8 != d->bits.size || (d->nmarks && !b->marks)) {
+		d->nmarks = 0;
 		return -EINVAL;
+	}
+	if (d->nmarks)
+		qsort(d->mark, d->nmarks, sizeof(*d->mark), by_time);
 	for (uint32_t i = 0; i < d->nruns; i++) {
 		XGROW(d->heap, d->nheap, d->heap_cap);
 		d->heap[d->nheap++] = i;
@@ -538,4 +601,10 @@ void switch_dec_take(struct switch_dec *d)
 		d->heap[0] = d->heap[--d->nheap];
 	if (d->nheap)
 		sink(d, 0);
+}
+
+const struct ev_switch *switch_dec_marks(const struct switch_dec *d, size_t *n)
+{
+	*n = d->nmarks;
+	return d->mark;
 }

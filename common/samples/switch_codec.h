@@ -2,6 +2,9 @@
  * The switches of a block, both ways: who goes to a CPU and who leaves it. They are coded CPU by
  * CPU, because what happens on one follows from what happened there. Nothing is known from other
  * blocks. nsprof.data(5) describes the coding.
+ *
+ * A mark among them (ev_switch.mark) is where the thread that is on a CPU was sampled as it leaves.
+ * It says the sample's time, CPU and thread, which take less space next to the switch.
  */
 #ifndef NSPROF_SWITCH_CODEC_H
 #define NSPROF_SWITCH_CODEC_H
@@ -33,6 +36,7 @@ struct switch_block {
 	struct cursor code, bits;
 	uint64_t symbols;		/* in code */
 	bool plain;			/* as in nibble_dec_begin() */
+	bool marks;			/* there may be some */
 };
 
 /* Decode all of them. 0, or -EINVAL when the code is damaged: then there are none. */
@@ -44,5 +48,7 @@ int switch_decode(struct switch_dec *d, const struct switch_block *b);
 const struct ev_switch *switch_dec_peek(const struct switch_dec *d);
 /* Take it. There must be one. */
 void switch_dec_take(struct switch_dec *d);
+/* The marks of the block, in the order of time, and of CPUs at the same time. Borrowed likewise. */
+const struct ev_switch *switch_dec_marks(const struct switch_dec *d, size_t *n);
 
 #endif

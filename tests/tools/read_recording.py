@@ -183,7 +183,7 @@ class Stream:
 		b = Bytes(block.payload(), 'STREAM')
 		self.method = b.u8()
 		n_order, n_events, n_here, self.symbols = (b.varint() for _ in range(4))
-		need(self.method < (8 if version == 3 else 4), 'method')
+		need(self.method < (16 if version == 3 else 4), 'method')
 		n_switches, n_switch_code, n_bits = (b.varint(), b.varint(), b.varint()) if self.method & 4 else (0, 0, 0)
 		need(n_order + n_events + 4 * (self.symbols + n_switches) == block.raw_len, 'raw length')
 		both = b.take(n_here)
@@ -303,7 +303,7 @@ class Recording:
 		s = Stream(block, self.version)
 		events, switches = iter(s.events), []
 		try:
-			switches = list(s.switches.read()) if s.switches else []
+			switches = s.switches.read() if s.switches else []
 		except Damage as e:	# all else can be decoded
 			yield self.hurt(block.at, 'block %d: %s' % (block.seq, e))
 		switches.reverse()
@@ -311,6 +311,7 @@ class Recording:
 			yield self.hurt(block.at, '%d samples are lost: what they continue is' % block.samples)
 		else:
 			self.samples.sym.feed(s.code, s.symbols, s.method & 2)
+			self.samples.begin_marks(s.method & 8, s.switches.marks if s.switches else [])
 		for is_sample in s.order:
 			if not is_sample:
 				event = next(events)
@@ -330,7 +331,7 @@ class Recording:
 		while switches:
 			yield 'switch', switches.pop()
 		if self.samples:
-			self.samples.sym.finish()
+			self.samples.finish()
 
 	def capture(self, block, begun):
 		b = Bytes(block.payload(), 'CAPTURE')

@@ -167,10 +167,18 @@ class Samples:
 		self.payloads = Payloads(self.sym)
 		self.full_words = 0
 		self.last_cpus = [0, 0, 0]
+		self.has_marks, self.marks, self.marked = False, [], 0
 		self.cpu_guess, self.thread_guess, self.event_guess = [0] * 1024, [-1] * 1024, [0] * 1024
 		self.reg_guess = [(0, [('value', 0)] * 15)] * 1024
 		self.recent = [0] * 15
 		self.words = Words(self)
+
+	def begin_marks(self, has_marks, marks):
+		self.has_marks, self.marks = has_marks, list(reversed(marks))
+
+	def finish(self):
+		self.sym.finish()
+		need(not self.marks, 'marks are left')
 
 	def define(self):
 		self.defined = self.defined + self.sym.snum('DEF') & U64
@@ -183,12 +191,13 @@ class Samples:
 
 	def sample(self):
 		sym = self.sym
-		number = self.cpu()
+		mark = self.mark()
+		number = mark.cpu if mark else self.cpu()
 		cpu = self.cpus.setdefault(number % 1024, Cpu())
-		entry = self.thread(cpu)
+		entry = self.marked_thread(mark) if mark else self.thread(cpu)
 		t = self.threads[entry]
 		if self.version == 3:
-			self.event(cpu, t)
+			self.event(cpu, t, mark)
 			clock = (number + 389 * t.event) % 4096
 		else:
 			clock = number % 1024
@@ -210,7 +219,7 @@ class Samples:
 			t.cgroup = sym.number('CGROUP')
 		if flags & PERIOD:
 			clock.period = clock.period + sym.snum('PERIOD') & U64
-		clock.step = clock.step + sym.snum('TIME') & U64
+		clock.step = mark.time - clock.time & U64 if mark else clock.step + sym.snum('TIME') & U64
 		clock.time = clock.time + clock.step & U64
 		# sp
 		which, place = 8, None
@@ -245,6 +254,22 @@ class Samples:
 		return Sample(time=clock.time, pid=t.pid, tid=t.tid, cpu=number, period=clock.period, cgroup=t.cgroup,
 			      event=t.event, payload=payload, flags=flags, regs=regs, chain=chain, lo=t.lo, words=words)
 
+	def mark(self):
+		if not self.has_marks:
+			return None
+		self.marked = self.sym.symbol('MARK', self.marked)
+		need(self.marked < 2, 'MARK')
+		need(not self.marked or self.marks, 'no mark is left')
+		return self.marks.pop() if self.marked else None
+
+	def marked_thread(self, mark):
+		for entry, t in enumerate(self.threads):
+			if (t.pid, t.tid) == (mark.pid, mark.tid):
+				return entry
+		self.threads.append(Thread(mark.pid, mark.tid))
+		need(len(self.threads) <= 1 << 18, 'too many threads')
+		return len(self.threads) - 1
+
 	def cpu(self):
 		a, b, c = self.last_cpus
 		slot = mix(a + (b << 20) + (c << 40) & U64) % 1024
@@ -275,10 +300,10 @@ class Samples:
 		cpu.last = [entry + 1, cpu.last[0]]
 		return entry
 
-	def event(self, cpu, t):
+	def event(self, cpu, t, mark):
 		sym = self.sym
 		slot = mix((t.event << 32) + cpu.event) % 1024
-		event = sym.symbol('EVENT', min(cpu.event, 15), min(t.event, 15))
+		event = sym.symbol('EVENT', 16 if mark else min(cpu.event, 15), min(t.event, 15))
 		if event == 13:
 			event = self.event_guess[slot]
 		elif event == 14:

@@ -5,7 +5,7 @@ import heapq
 
 from recording_samples import Symbols, U64, mix, need
 
-BLOCKED, PREEMPTED = 1, 2	# KIND; 0 comes
+COMES, BLOCKED, PREEMPTED, MARK = range(4)	# KIND
 
 
 class Switch:
@@ -19,9 +19,27 @@ class Switches:
 		self.sym = Symbols()
 		self.sym.feed(code, count, plain)
 		self.threads, self.guess = [], [0] * 1024
+		self.marks = []			# known after read(), in the order of samples
 
 	def read(self):
 		"""All switches in the order of time, and of CPUs at the same time."""
+		runs = self.runs()
+		self.marks = sorted((s for run in runs for s in run if s.kind == MARK), key=lambda s: (s.time, s.cpu))
+		runs = [run for run in ([s for s in run if s.kind != MARK] for run in runs) if run]
+		heads = [(run[0].time, i, 0) for i, run in enumerate(runs)]
+		heapq.heapify(heads)
+		switches = []
+		while heads:
+			_, i, at = heads[0]
+			switches.append(runs[i][at])
+			if at + 1 < len(runs[i]):
+				heapq.heapreplace(heads, (runs[i][at + 1].time, i, at + 1))
+			else:
+				heapq.heappop(heads)
+		return switches
+
+	def runs(self):
+		"""The switches and marks of each CPU, in the order of CPUs."""
 		sym, first, cpu = self.sym, 0, -1
 		runs = []
 		for _ in range(sym.number('CPUS')):
@@ -32,31 +50,27 @@ class Switches:
 			runs.append(self.of_cpu(cpu, n, first))
 		sym.finish()
 		need(self.n_bits + 7 >> 3 == self.bytes, 'bits of switches')
-		heads = [(run[0].time, i, 0) for i, run in enumerate(runs)]
-		heapq.heapify(heads)
-		while heads:
-			_, i, at = heads[0]
-			yield runs[i][at]
-			if at + 1 < len(runs[i]):
-				heapq.heapreplace(heads, (runs[i][at + 1].time, i, at + 1))
-			else:
-				heapq.heappop(heads)
+		return runs
 
 	def of_cpu(self, cpu, n, time):
 		sym = self.sym
 		recent, kind = [], BLOCKED
 		run = []
 		for _ in range(n):
-			on = bool(recent) and kind == 0
+			on = bool(recent) and kind in (COMES, MARK)
+			marked = bool(recent) and kind == MARK
 			last = recent[0] if recent else 0
 			slot = mix((last << 32) + (recent[1] if len(recent) > 1 else 0)) % 1024
-			time_kind = last % 4 if on else 4 + (kind == PREEMPTED)
+			time_kind = 6 if marked else last % 4 if on else 4 + (kind == PREEMPTED)
 			if on:
-				op = sym.symbol('OUT', last % 32)
-				thread, kind = (last, op + 1) if op < 2 else self.other()
+				op = sym.symbol('OUT', last % 32, marked)
+				if op == 3:
+					thread, kind = last, MARK
+				else:
+					thread, kind = (last, op + 1) if op < 2 else self.other()
 			else:
 				op = sym.symbol('IN', last % 32, kind == PREEMPTED)
-				kind = 0
+				kind = COMES
 				if op < 13:
 					need(op < len(recent), 'IN of nothing')
 					thread = recent[op]
@@ -66,10 +80,10 @@ class Switches:
 					thread = sym.number('ID')
 				else:
 					thread, kind = self.other()
-			need(thread < len(self.threads) and kind < 3, 'switch')
+			need(thread < len(self.threads) and kind < 4, 'switch')
 			time = time + self.time(time_kind) & U64
 			run.append(Switch(time, cpu, *self.threads[thread], kind))
-			if kind == 0:
+			if kind == COMES:
 				self.guess[slot] = thread
 			if thread in recent:
 				recent.remove(thread)

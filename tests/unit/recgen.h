@@ -42,6 +42,7 @@ struct gen {
 	uint64_t rnd;
 	unsigned int nthr, ncpu;
 	uint32_t nevents;	/* of samples; 0: one plain event */
+	bool no_waits;		/* else every third one is of ROLE_WAITS */
 	uint32_t max_words;	/* of a copy */
 	uint64_t now;
 	struct gen_thread *thr;
@@ -205,7 +206,9 @@ static inline struct rec_writer *gen_writer(const struct gen *g, int fd)
 		abort();
 	for (uint32_t i = 0; i < g->nevents; i++) {
 		char name[32];
-		struct ev_event ev = { .index = i, .leader = i, .name = name, .period = i + 1 };
+		struct ev_event ev = {
+			.index = i, .role = i % 3 == 1 && !g->no_waits ? ROLE_WAITS : ROLE_SAMPLES, .leader = i, .name = name, .period = i + 1,
+		};
 
 		snprintf(name, sizeof(name), "event-%u", i);
 		if (rec_writer_event(w, &ev))

@@ -1,4 +1,4 @@
-/* The switches of a block, coded (nibble_codec) or plain: the first byte says which. */
+/* The switches of a block, coded (nibble_codec) or plain, with marks or not: the first byte says which. */
 #include "../fuzz.h"
 #include "samples/switch_codec.h"
 
@@ -6,8 +6,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct switch_dec *d = switch_dec_new();
 	struct feed f = { data, size }, bits;
-	struct switch_block b = { .plain = feed_u8(&f) & 1 };
+	uint8_t how = feed_u8(&f);
+	struct switch_block b = { .plain = how & 1, .marks = how & 2 };
+	const struct ev_switch *marks;
 	uint8_t *code, *more;
+	size_t n;
 
 	b.symbols = feed_bytes(&f, 3);
 	bits = feed_part(&f, feed_bytes(&f, 2));
@@ -20,6 +23,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_read(switch_dec_peek(d), sizeof(struct ev_switch));
 		switch_dec_take(d);
 	}
+	marks = switch_dec_marks(d, &n);
+	if (n)
+		fuzz_read(marks, n * sizeof(*marks));
 	switch_dec_free(d);
 	free(code);
 	free(more);

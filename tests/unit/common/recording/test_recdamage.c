@@ -201,7 +201,7 @@ static void hostile_samples(uint32_t nevents, int rounds)
 	}
 	for (int i = 0; i < 60; i++) {
 		gen_next(g);
-		sample_enc_add(e, &g->s, &syms);
+		sample_enc_add(e, &g->s, MARKS_NONE, &syms);
 	}
 	nibble_enc_pack(n, &syms, &forms[0]);
 	nibble_plain(&syms, &forms[1]);

@@ -286,7 +286,7 @@ static void test_eviction(void **state)
 		gen_init(&c->gen, 77, 30, 4096);
 		for (int i = 0; i < 3000; i++) {
 			gen_next(g);
-			sample_enc_add(e, &g->s, &syms);
+			sample_enc_add(e, &g->s, MARKS_NONE, &syms);
 		}
 		unpacked(d, &syms);
 		for (int i = 0; i < 3000; i++) {
@@ -356,7 +356,7 @@ static void test_hints(void **state)
 		}
 		strbuf_reset(&a);
 		strbuf_reset(&b);
-		sample_enc_add(untold, &g->s, &b);
+		sample_enc_add(untold, &g->s, MARKS_NONE, &b);
 		g->s.serial = i;
 		if (g->s.stack && serial[t]) {
 			g->s.same = same_words(g->s.stack, &last[t]);
@@ -369,7 +369,7 @@ static void test_hints(void **state)
 			}
 			hints += g->s.same && i % 7;
 		}
-		sample_enc_add(told, &g->s, &a);
+		sample_enc_add(told, &g->s, MARKS_NONE, &a);
 		assert_int_equal(a.len, b.len);
 		assert_memory_equal(a.s, b.s, a.len);
 		if (g->s.stack) {

@@ -50,7 +50,7 @@ static void world_init(struct world *w, uint64_t seed, size_t pages)
 
 		for (unsigned int i = 0; i < SAMPLES; i++) {
 			gen_next(&g);
-			sample_enc_add(e, &g.s, &syms);
+			sample_enc_add(e, &g.s, MARKS_NONE, &syms);
 		}
 		w->symbols[b] = syms.len / REC_SYMBOL;
 		nibble_enc_pack(n, &syms, &w->code[b]);

@@ -1,4 +1,5 @@
-/* Switches of a block: each comes back, in the order of time, and damage ends decoding. */
+/* Switches and marks of a block: each comes back, in the order of time, and damage ends decoding. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +26,8 @@ static uint32_t below(uint32_t n)
 }
 
 /*
- * @n switches of @threads threads on @cpus CPUs, each at a time of its own, unless @wild: then
- * anything, as when records were lost.
+ * @n switches of @threads threads on @cpus CPUs, each at a time of its own, some of those that leave
+ * behind marks, unless @wild: then anything, as when records were lost.
  */
 static void make(struct ev_switch *sw, size_t n, uint32_t cpus, uint32_t threads, bool wild)
 {
@@ -41,13 +42,19 @@ static void make(struct ev_switch *sw, size_t n, uint32_t cpus, uint32_t threads
 			.time = now, .pid = 100 + thread / 3, .tid = 100 + thread, .cpu = cpu == 1 ? UINT32_MAX : 5 * cpu,
 			.out = on[cpu], .preempted = on[cpu] && !below(4),
 		};
+		if (on[cpu] && below(4)) {
+			sw[i].out = sw[i].preempted = false;
+			sw[i].mark = true;
+			continue;
+		}
 		on[cpu] = on[cpu] ? 0 : thread + 1;
 		if (!wild || below(20))
 			continue;
 		sw[i].time = random_next(&rnd) >> below(64);
 		sw[i].pid = (uint32_t)random_next(&rnd);
 		sw[i].tid = (uint32_t)random_next(&rnd);
-		sw[i].out = below(2);
+		sw[i].mark = !below(3);
+		sw[i].out = !sw[i].mark && below(2);
 		sw[i].preempted = sw[i].out && below(2);
 	}
 }
@@ -81,23 +88,26 @@ static void packed_fini(struct packed *p)
 
 static int decode(struct switch_dec *d, const struct packed *p, bool plain)
 {
-	struct switch_block b = { .symbols = p->syms.len / REC_SYMBOL, .plain = plain };
+	struct switch_block b = { .symbols = p->syms.len / REC_SYMBOL, .plain = plain, .marks = true };
 
 	cursor_init(&b.code, p->code.s, p->code.len);
 	cursor_init(&b.bits, p->bits.s, p->bits.len);
 	return switch_decode(d, &b);
 }
 
-/* The switch that comes next, by trying all: the oldest first one of a CPU. */
-static size_t next_of(const struct ev_switch *sw, const bool *taken, size_t n)
+/*
+ * The switch that comes next, by trying all: the oldest first one of a CPU. If @marks, the mark that
+ * comes next, whatever its CPU.
+ */
+static size_t next_of(const struct ev_switch *sw, const bool *taken, size_t n, bool marks)
 {
 	size_t best = n;
 
 	for (size_t i = 0; i < n; i++) {
-		bool first = !taken[i];
+		bool first = !taken[i] && sw[i].mark == marks;
 
-		for (size_t k = 0; k < i && first; k++)
-			first = taken[k] || sw[k].cpu != sw[i].cpu;
+		for (size_t k = 0; k < i && first && !marks; k++)
+			first = taken[k] || sw[k].mark || sw[k].cpu != sw[i].cpu;
 		if (first && (best == n || sw[i].time < sw[best].time || (sw[i].time == sw[best].time && sw[i].cpu < sw[best].cpu)))
 			best = i;
 	}
@@ -112,6 +122,7 @@ static void same(const struct ev_switch *a, const struct ev_switch *b)
 	assert_int_equal(a->cpu, b->cpu);
 	assert_int_equal(a->out, b->out);
 	assert_int_equal(a->preempted, b->preempted);
+	assert_int_equal(a->mark, b->mark);
 }
 
 static void round_trip(struct switch_dec *d, size_t n, uint32_t cpus, uint32_t threads, bool wild, bool plain)
@@ -119,21 +130,27 @@ static void round_trip(struct switch_dec *d, size_t n, uint32_t cpus, uint32_t t
 	struct ev_switch *sw = calloc(n + 1, sizeof(*sw));
 	struct packed p;
 	bool *taken = calloc(n + 1, sizeof(*taken));
+	const struct ev_switch *mark;
+	size_t nmarks;
 
 	make(sw, n, cpus, threads, wild);
 	encode(sw, n, &p, plain);
 	assert_int_equal(decode(d, &p, plain), 0);
+	mark = switch_dec_marks(d, &nmarks);
 	for (size_t i = 0; i < n; i++) {
-		const struct ev_switch *got = switch_dec_peek(d);
+		const bool is_mark = sw[i].mark;
+		const struct ev_switch *got = is_mark ? mark++ : switch_dec_peek(d);
 		/* Looking for it takes n^2. */
-		size_t want = wild ? next_of(sw, taken, n) : i;
+		size_t want = wild ? next_of(sw, taken, n, is_mark) : i;
 
-		assert_non_null(got);
+		assert_true(got && (!is_mark || nmarks--));
 		same(got, &sw[want]);
 		taken[want] = true;
-		switch_dec_take(d);
+		if (!is_mark)
+			switch_dec_take(d);
 	}
 	assert_null(switch_dec_peek(d));
+	assert_int_equal(nmarks, 0);
 	packed_fini(&p);
 	free(taken);
 	free(sw);
@@ -157,6 +174,30 @@ static void test_round_trips(void **state)
 	switch_dec_free(d);
 }
 
+/* A block that says it has no marks has none. */
+static void test_no_marks(void **state)
+{
+	struct ev_switch sw[] = { { .time = 5, .tid = 1 }, { .time = 6, .tid = 1, .mark = true }, { .time = 7, .tid = 1, .out = true } };
+	struct switch_dec *d = switch_dec_new();
+	struct switch_block b = { 0 };
+	struct packed p;
+	size_t n;
+
+	(void)state;
+	for (int marks = 0; marks < 2; marks++) {
+		sw[1].mark = marks;
+		encode(sw, 3, &p, false);
+		b.symbols = p.syms.len / REC_SYMBOL;
+		cursor_init(&b.code, p.code.s, p.code.len);
+		cursor_init(&b.bits, p.bits.s, p.bits.len);
+		assert_int_equal(switch_decode(d, &b), marks ? -EINVAL : 0);
+		switch_dec_marks(d, &n);
+		assert_int_equal(n, 0);
+		packed_fini(&p);
+	}
+	switch_dec_free(d);
+}
+
 /* Damage ends decoding, and then nothing is delivered. */
 static void test_hostile(void **state)
 {
@@ -172,6 +213,7 @@ static void test_hostile(void **state)
 		encode(sw, 200, &p[i], i % 2);
 	}
 	for (int round = 0; round < 20000; round++) {
+		size_t nmarks;
 		struct packed *now = &p[round % 4];
 		/* Bits are never wrong, but there may be too few or too many of them. */
 		struct strbuf *c = round % 100 < 4 ? &now->bits : &now->code;
@@ -190,7 +232,8 @@ static void test_hostile(void **state)
 			assert_true(switch_dec_peek(d)->out || !switch_dec_peek(d)->preempted);
 			switch_dec_take(d);
 		}
-		assert_true(n <= now->syms.len / REC_SYMBOL / 2);
+		switch_dec_marks(d, &nmarks);
+		assert_true(n + nmarks <= now->syms.len / REC_SYMBOL / 2);
 	}
 	assert_true(failed > 10000);
 	for (int i = 0; i < 4; i++)
@@ -202,6 +245,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_round_trips),
+		cmocka_unit_test(test_no_marks),
 		cmocka_unit_test(test_hostile),
 	};
 

@@ -174,6 +174,7 @@ static void write_events(int fd, uint64_t seed, bool strangers, uint32_t nevents
 
 	gen_init(&w.g, seed, 1, 8);
 	w.g.nevents = nevents;
+	w.g.no_waits = true;
 	w.w = gen_writer(&w.g, fd);
 	for (uint32_t id = 2; id < 4; id++) {
 		const struct ev_dso ev = { .id = id, .path = "/nowhere", .ino = id, .dev_major = 8 };
