@@ -177,6 +177,11 @@ static int export(void *ctx)
 	if (!td.reader)
 		return EXIT_FAILURE;
 	td.events = &events;
+	if (td.event != REC_EVENTS_ALL && events.table.ev[td.event].role == ROLE_WALL) {
+		pr_err("the event '" REC_EVENTS_WALL "' has no samples of its own to export; without --event, those of all events are written");
+		rec_reader_close(td.reader);
+		return EXIT_FAILURE;
+	}
 	out = cfg->buildid_dir && buildid_dir_prepare(cfg->buildid_dir) ? NULL : open_output(cfg->output);
 	if (!out) {
 		rec_reader_close(td.reader);

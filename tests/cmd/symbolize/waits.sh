@@ -60,6 +60,8 @@ like "diff compares time off the CPU" "$("$NSPROF" diff --event off-cpu p p2 2>/
 is "diff --all: nothing is parked" "$(grep -c parked same.csv)/$("$NSPROF" diff -q --event off-cpu ns ns --format csv | grep -c parked)" 0/1
 sym --format pprof -o p.gz
 is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
+check_rc "export: the wall clock has no samples of its own" 1 "$NSPROF" export --event wall -o x.perf ns
+like "which it says" "$(cat "$T/check.err")" "the event 'wall' has no samples of its own to export; without --event"
 "$NSPROF" info --json ns >info
 is "info: on + off = wall for each thread" "$(jq '[.cpu_times.threads[] | .on_ns + .off_ns + .unknown_ns == .wall_ns] | all' info)" true
 is "info: nothing is unknown" "$(jq '.cpu_times.unknown_ns + .cpu_times.gaps' info)" 0
