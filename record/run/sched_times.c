@@ -109,6 +109,7 @@ static void begin_thread(struct sched_times *st, int procfd, uint32_t pid, uint3
 	if ((!ev.run_ns && !ev.wait_ns && !ev.slices) || has_ended(procfd, pid, tid))
 		return;
 	switch_threads_found(&st->sink->threads, pid, tid);
+	switch_sums_found(&st->sink->sums, pid, tid, ev.run_ns);
 	keep(st, &ev);
 }
 
@@ -180,8 +181,10 @@ void sched_times_end(struct sched_times *st)
 
 		if (procfd < 0)
 			continue;
-		if (read_thread(procfd, (uint32_t)(key >> 32), (uint32_t)key, &ev))
+		if (read_thread(procfd, (uint32_t)(key >> 32), (uint32_t)key, &ev)) {
 			keep(st, &ev);
+			switch_sums_read(&st->sink->sums, &ev);
+		}
 		close(procfd);
 	}
 }

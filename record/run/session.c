@@ -489,6 +489,7 @@ static int open_writer(struct session *s)
 	if (s->ev.by_cgroup_id)
 		s->sink->cgroups.filter = &s->target.cgroups;
 	s->sink->threads.on = events_waits(&s->ev) != SIZE_MAX;
+	s->sink->sums.start = rec_writer_start(s->w);
 	s->sink->threads.all = s->target.kind != TARGET_CGROUPS;
 	sched_times_init(&s->sched, s->sink, &s->target);
 	if (enabled_by_exec(s)) {
@@ -625,6 +626,7 @@ static int finish(struct session *s, struct loop *l)
 		.still = &l->still,
 		.terminal = isatty(STDERR_FILENO),
 		.waiting = s->sink->threads.known.n,
+		.times = &s->sink->sums,
 		.nevents = s->ev.n,
 		.event = first->name,
 		.modifier = evsel_modifier(first),
@@ -641,6 +643,7 @@ static int finish(struct session *s, struct loop *l)
 		drain_round(&s->drain, DRAIN_ALL, s->sink);
 	sched_times_write(&s->sched, UINT64_MAX);
 	sched_times_tell(&s->sched);
+	switch_sums_end(&s->sink->sums);
 	standstill_drained(&l->still, stopped, ledger_missed(&s->ledger));
 	err = spool_finish(&s->spool, stopped, s->sink->err);
 	sum.file = spool_name(&s->spool);

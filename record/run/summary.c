@@ -270,6 +270,29 @@ static void tell_next(const struct summary *s)
 	strbuf_fini(&name);
 }
 
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+/* How many switches, and the time of all threads. Losses have a line of their own. */
+static void tell_times(const struct ev_ledger *l, const struct switch_sums *t)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	strbuf_addf(&text, "%llu switches of threads, ", ull(l->switches));
+	if (l->lost_switches)
+		strbuf_addf(&text, "%llu", ull(l->lost_switches));
+	else
+		strbuf_adds(&text, "none");
+	strbuf_addf(&text, " lost; %llu thread%s: %.3f s = %.3f s on a CPU + %.3f s off it", ull(t->nthreads), plural(t->nthreads),
+		    seconds(t->on_ns + t->off_ns + t->unknown_ns), seconds(t->on_ns), seconds(t->off_ns));
+	if (t->unknown_ns)
+		strbuf_addf(&text, " + %.3f s unknown", seconds(t->unknown_ns));
+	pr_info("off-cpu: %s", text.s);
+	strbuf_fini(&text);
+}
+
 void summary_print(const struct ledger *lg, const struct record_opts *o, const struct summary *s)
 {
 	uint64_t in_file = lg->l.kept + lg->l.cut, each = in_file ? s->bytes / in_file : 0;
@@ -292,8 +315,8 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 	pr_info("wrote %.3f MB to %s%s%s%s (%llu sample%s, %llu bytes each; %s)", mb, lead, quote,
 		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);
-	if (o->off_cpu && lg->l.switches && !lg->l.lost_switches)
-		pr_info("off-cpu: %llu switches of threads, none lost", ull(lg->l.switches));
+	if (o->off_cpu && s->times->nthreads)
+		tell_times(&lg->l, s->times);
 	advise(&lg->l, o, s);
 	if (s->terminal && in_file && s->stays)
 		tell_next(s);

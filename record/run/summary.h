@@ -8,6 +8,7 @@
 #include "events/record_opts.h"
 #include "run/standstill.h"
 #include "sink/ledger.h"
+#include "sink/switch_sums.h"
 
 struct summary {
 	const char *file;	/* "nsprof.data", "standard output" */
@@ -32,6 +33,7 @@ struct summary {
 	const char *barred_comm;	/* the first one's */
 	bool idle;		/* nothing ran in any of the chosen cgroups (cgroup_coverage.h) */
 	size_t waiting;		/* threads that live and whose switches are recorded */
+	const struct switch_sums *times;	/* of all recorded threads, with --off-cpu */
 	size_t nevents;		/* of several events, the fields here are about the first */
 	const char *event;	/* "cpu-clock"; its modifier: "", "u" or "k" */
 	const char *modifier;

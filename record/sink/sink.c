@@ -56,6 +56,7 @@ void sink_free(struct sink *s)
 	free(s->jobs);
 	free(s->switches);
 	switch_threads_fini(&s->threads);
+	switch_sums_fini(&s->sums);
 	free(s->cpus);
 	seen_addrs_free(s->seen);
 	free(s);

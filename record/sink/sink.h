@@ -25,6 +25,7 @@
 #include "sink/sampled_events.h"
 #include "sink/sink_cgroups.h"
 #include "sink/sink_ksyms.h"
+#include "sink/switch_sums.h"
 #include "sink/switch_threads.h"
 
 /* Samples masked together if there are helpers; otherwise each by itself. */
@@ -77,6 +78,7 @@ struct sink {
 	struct ev_switch *switches;
 	size_t nswitches, switches_cap;
 	struct switch_threads threads;
+	struct switch_sums sums;	/* if they are recorded */
 	struct sink_cpu *cpus;
 	size_t ncpus, cpus_cap;
 	struct mask_job **jobs;		/* owned; room for nslots */

@@ -33,10 +33,13 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 		seen_addrs_forget(s->seen, ev->pid);
 	s->begun++;
 	ours = !sink_switches_own(s, ev->pid) && switch_threads_fork(&s->threads, ev);
-	if (proctab_fork(s->pt, ev))
+	if (proctab_fork(s->pt, ev)) {
 		switch_threads_found(&s->threads, ev->pid, ev->tid);
-	else if (ours)
+		if (s->threads.on)
+			switch_sums_begin(&s->sums, ev->pid, ev->tid, ev->time);
+	} else if (ours) {
 		sink_switches_begin(s, ev->pid, ev->tid, ev->time);
+	}
 }
 
 void sink_exit(struct sink *s, const struct ev_task *ev)
@@ -49,6 +52,8 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 		cgroup_facts_exit(s->cgroups.facts, proctab_cgroup(s->pt, ev->pid));
 	s->ended++;
 	written = proctab_exit(s->pt, ev);
+	if (s->threads.on)
+		switch_sums_exit(&s->sums, ev);
 	if (switch_threads_exit(&s->threads, ev) && !written)
 		sink_written(s, rec_writer_exit(s->w, ev));
 }

@@ -45,11 +45,13 @@ static struct sink_cpu *cpu_of(struct sink *s, uint32_t cpu)
 static void write_one(struct sink *s, const struct ev_switch *sw)
 {
 	s->ledger->l.switches++;
+	switch_sums_switch(&s->sums, sw);
 	sink_written(s, rec_writer_switch(s->w, sw));
 }
 
 void sink_switches_begin(struct sink *s, uint32_t pid, uint32_t tid, uint64_t time)
 {
+	switch_sums_begin(&s->sums, pid, tid, time);
 	sink_written(s, rec_writer_schedstat(s->w, &(struct ev_schedstat){ .time = time, .pid = pid, .tid = tid }));
 }
 

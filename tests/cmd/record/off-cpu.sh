@@ -16,6 +16,20 @@ record() {
 read_it() {
 	python3 -B "$reader" "$1" >"$1.txt"
 }
+# FILE, with what record printed in FILE.err: the times in its last lines are those that info adds up;
+# where threads live on, their end may be some ms apart.
+same_sums() {
+	local line
+	line=$(sed -n 's/.*off-cpu: //p' "$1.err")
+	like "$1: the last lines have the sum" "$line" \
+		'switches of threads, [a-z0-9]+ lost; [0-9]+ threads?: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it( \+ [0-9.]+ s unknown)?$'
+	check "$1: as info ($line)" jq -ne --arg line "$line" --argjson slack "$2" --slurpfile info <("$NSPROF" info --json "$1") '
+		def near(x; y): (x - y / 1e9 | fabs) <= $slack;
+		def s(re): ($line | capture(re) // {x: "0"}).x | tonumber;
+		$info[0].cpu_times as $t | ($t.threads | length) as $n
+		| s("; (?<x>[0-9]+) thread") == $n and near(s(": (?<x>[0-9.]+) s ="); $t.wall_ns) and near(s("= (?<x>[0-9.]+) s on"); $t.on_ns)
+		and near(s("CPU [+] (?<x>[0-9.]+) s off"); $t.off_ns) and near(([$line | capture("off it [+] (?<x>[0-9.]+)").x | tonumber] | add // 0); $t.unknown_ns)'
+}
 # FILE: "OUTS INS TWICE SAMPLES"; TWICE: switches of a thread that go the same way as the one before
 switches() {
 	awk '$1 == "sample" { samples++ }
@@ -33,7 +47,9 @@ switches() {
 
 check "every switch" "$NSPROF" record --off-cpu=1 -o every -- "$BUILD/tests/targets/waits" 0.5 alternate
 waits=$(awk '$3 ~ /^wait_/ { n += $5 } END { print n + 0 }' "$T/check.out")
-like "the last lines have their number" "$(<check.err)" 'off-cpu: [0-9]+ switches of threads, none lost'
+like "the last lines have their number" "$(<check.err)" 'off-cpu: [0-9]+ switches of threads, none lost; '
+cp check.err every.err
+same_sums every 0.0011
 check "read" read_it every
 read -r outs ins twice samples < <(switches every)
 check "each wait of the program is a switch ($waits, $outs)" test "$waits" -ge 2 -a "$outs" -ge "$waits"
@@ -79,7 +95,9 @@ steady=$!
 later "kill $steady"
 wait_for "[ \$(ls /proc/$steady/task | wc -l) = 3 ] && grep -qs '^runner$' /proc/$steady/task/*/comm" 10
 sleeper=$(grep -ls '^sleeper$' /proc/$steady/task/*/comm | cut -d/ -f5)
-check "threads that were there before" record --off-cpu -p $steady --duration 0.6 -o steady
+check "threads that were there before" "$NSPROF" record --off-cpu -p $steady --duration 0.6 -o steady
+cp check.err steady.err
+same_sums steady 0.03
 check "and the same with -a" record --off-cpu -a --duration 0.6 -o steady-all
 kill $steady
 for f in steady steady-all; do

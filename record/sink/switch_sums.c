@@ -1,0 +1,157 @@
+#include "sink/switch_sums.h"
+
+#include <stdbool.h>
+
+#include "base/util.h"
+
+#define STATE_BITS 3
+/* As in cpu_times.c: what switches sooner after its exit is still the one that ended. */
+#define LINGER_NS UINT64_C(1000000000)
+#define SWEEP_MIN 4096	/* threads */
+
+enum {
+	BEFORE,		/* it has no switch so far; in place of the time: its account when the recording began */
+	STARTING,	/* forked, and has not run */
+	ON,
+	OFF,
+	ENDED,
+};
+
+static uint64_t key_of(uint32_t pid, uint32_t tid)
+{
+	return (uint64_t)pid << 32 | tid;
+}
+
+static uint64_t pack(uint64_t since, unsigned int state)
+{
+	return since << STATE_BITS | state;
+}
+
+static unsigned int state_of(uint64_t v)
+{
+	return v & ((1u << STATE_BITS) - 1);
+}
+
+static uint64_t since_of(const struct switch_sums *s, uint64_t v)
+{
+	return state_of(v) == BEFORE ? s->start : v >> STATE_BITS;
+}
+
+/* From the thread's present time to @to. */
+static uint64_t spell(struct switch_sums *s, uint64_t v, uint64_t to)
+{
+	const uint64_t since = MAX(since_of(s, v), s->start);
+
+	s->last = MAX(s->last, to);
+	return to > since ? to - since : 0;
+}
+
+void switch_sums_fini(struct switch_sums *s)
+{
+	u64map_fini(&s->threads);
+}
+
+/* Forgets threads that ended long ago. */
+static void sweep(struct switch_sums *s)
+{
+	struct u64map live = U64MAP_INIT;
+	uint64_t key, v;
+	size_t it = 0;
+
+	if (s->threads.n < MAX(s->sweep_at, (size_t)SWEEP_MIN))
+		return;
+	while (u64map_next(&s->threads, &it, &key, &v))
+		if (state_of(v) != ENDED || s->last - MIN(s->last, since_of(s, v)) < LINGER_NS)
+			*u64map_put(&live, key, NULL) = v;
+	u64map_fini(&s->threads);
+	s->threads = live;
+	s->sweep_at = 2 * live.n;
+}
+
+void switch_sums_found(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns)
+{
+	bool is_new;
+	uint64_t *v = u64map_put(&s->threads, key_of(pid, tid), &is_new);
+
+	if (!is_new)
+		return;
+	*v = pack(run_ns, BEFORE);
+	s->nthreads++;
+}
+
+void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	uint64_t *v;
+	bool is_new;
+
+	sweep(s);
+	v = u64map_put(&s->threads, key_of(pid, tid), &is_new);
+	if (!is_new && state_of(*v) != ENDED && state_of(*v) != STARTING)
+		s->unknown_ns += spell(s, *v, time);
+	*v = pack(time, STARTING);
+}
+
+void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw)
+{
+	bool is_new;
+	uint64_t *v = u64map_put(&s->threads, key_of(sw->pid, sw->tid), &is_new), ns;
+
+	if (is_new) {
+		*v = pack(0, BEFORE);
+		s->nthreads++;
+	} else if (state_of(*v) == ENDED) {
+		if (sw->time - MIN(sw->time, since_of(s, *v)) < LINGER_NS)
+			return;
+		*v = pack(sw->time, OFF);
+		s->nthreads++;
+	} else if (state_of(*v) == STARTING) {
+		s->nthreads++;
+	}
+	ns = spell(s, *v, sw->time);
+	if (sw->out && (state_of(*v) == ON || state_of(*v) == BEFORE))
+		s->on_ns += ns;
+	else if (!sw->out && state_of(*v) != ON)
+		s->off_ns += ns;
+	else
+		s->unknown_ns += ns;
+	*v = pack(sw->time, sw->out ? OFF : ON);
+}
+
+void switch_sums_exit(struct switch_sums *s, const struct ev_task *ev)
+{
+	bool is_new;
+	uint64_t *v = u64map_put(&s->threads, key_of(ev->pid, ev->tid), &is_new);
+
+	if (!is_new && state_of(*v) == ON)
+		s->on_ns += spell(s, *v, ev->time);
+	else if (!is_new && state_of(*v) == BEFORE)
+		s->off_ns += spell(s, *v, ev->time);
+	else if (!is_new && state_of(*v) == OFF)
+		s->unknown_ns += spell(s, *v, ev->time);
+	*v = pack(ev->time, ENDED);
+}
+
+void switch_sums_read(struct switch_sums *s, const struct ev_schedstat *ev)
+{
+	uint64_t *v = u64map_get(&s->threads, key_of(ev->pid, ev->tid));
+	const uint64_t first = v ? *v >> STATE_BITS : 0;
+
+	s->last = MAX(s->last, ev->time);
+	/* Without a switch, it ran all the time or never. */
+	if (v && state_of(*v) == BEFORE && ev->run_ns > first && ev->run_ns - first > spell(s, *v, ev->time) / 2)
+		*v = pack(s->start, ON);
+}
+
+void switch_sums_end(struct switch_sums *s)
+{
+	uint64_t key, v;
+	size_t it = 0;
+
+	while (u64map_next(&s->threads, &it, &key, &v)) {
+		if (state_of(v) == ON)
+			s->on_ns += spell(s, v, s->last);
+		else if (state_of(v) == OFF || state_of(v) == BEFORE)
+			s->off_ns += spell(s, v, s->last);
+	}
+	u64map_clear(&s->threads);
+}

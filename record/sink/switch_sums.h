@@ -1,0 +1,38 @@
+/*
+ * How long all recorded threads together were on a CPU and off it, for the recorder's last lines. The
+ * rules are those of cpu_times.h, with which readers tell the time of each thread. This keeps only
+ * where each live thread stands, so it may run for days.
+ */
+#ifndef NSPROF_SWITCH_SUMS_H
+#define NSPROF_SWITCH_SUMS_H
+
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "event.h"
+
+struct switch_sums {
+	uint64_t start, last;	/* ns: of the recording, and the newest time so far */
+	struct u64map threads;	/* thread -> since when (ns) << 3 | enum in switch_sums.c */
+	size_t sweep_at;	/* number of threads at which those that ended are forgotten */
+	uint64_t nthreads;	/* lives of threads */
+	uint64_t on_ns, off_ns;
+	uint64_t unknown_ns;	/* switches are missing */
+};
+
+void switch_sums_fini(struct switch_sums *s);
+
+/* All in the order of time. */
+
+/* The thread was there when the recording began, and the kernel's account of its time on a CPU is @run_ns. */
+void switch_sums_found(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns);
+/* It begins at @time. */
+void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t time);
+void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw);
+void switch_sums_exit(struct switch_sums *s, const struct ev_task *ev);
+/* At the end, the kernel's account again. */
+void switch_sums_read(struct switch_sums *s, const struct ev_schedstat *ev);
+/* After the last event: all lives end at the newest time. */
+void switch_sums_end(struct switch_sums *s);
+
+#endif
