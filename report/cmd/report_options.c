@@ -317,9 +317,8 @@ static int check_opts(struct report_opts *o)
 		       "commas", o->by);
 		return -EINVAL;
 	}
-	if (o->kind == REPORT_FORMAT_HTML && (lead_has(&o->lead, LEAD_EVENT) || lead_has(&o->lead, LEAD_FIELD))) {
-		pr_err("--by %s does not work with --format html%s", o->by,
-		       lead_has(&o->lead, LEAD_EVENT) ? ": the page has a list of events" : "; --format svg shows fields");
+	if (o->kind == REPORT_FORMAT_HTML && lead_has(&o->lead, LEAD_EVENT)) {
+		pr_err("--by %s does not work with --format html: the page has a list of events", o->by);
 		return -EINVAL;
 	}
 	if (o->kind == REPORT_FORMAT_HTML && lead_has(&o->lead, LEAD_STATE)) {

@@ -109,6 +109,7 @@ const LEVELS = {
 		return (t.comm || '[no_name]') + (LEVELS.numbers && t.pid >= 0 ? '-' + t.pid + '/' + (t.tid >= 0 ? t.tid : 'N') : '');
 	},
 	comm: function (t) { return t.comm || '[no_name]'; },
+	field: function (t) { return t.field; },	// with --by field:NAME: "NAME=VALUE"
 };
 
 // The lists above the picture, each within what the ones before it chose.

@@ -58,6 +58,8 @@ by('lanes').disabled = !threads;
 
 const GROUPS = [[], ['container'], ['process'], ['thread'], ['comm'], ['container', 'process'], ['container', 'comm'], ['container', 'process', 'thread'],
 	['process', 'thread']];
+if (levels.includes('field'))
+	GROUPS.push(['field'], ['container', 'field'], ['field', 'thread']);
 if (!GROUPS.some(function (g) { return g.join() === levels.join(); }))
 	GROUPS.push(levels);
 for (const g of GROUPS)

@@ -51,6 +51,20 @@ is "CSV names it" "$("$NSPROF" report -q --csv --event fork --no-children --sort
 is "with several events, the others have none" "$("$NSPROF" report -q --json --percent-limit 0 --sort field:child_pid rec | jq -r '.rows[] | select(.["samples:context-switches"] > 0) | .["field:child_pid"]' | sort -u)" "[none]"
 is "the tree by field" "$("$NSPROF" report -q --json -g --percent-limit 0 --by field:child_pid rec | jq -r '.tree[] | select(.depth == 1) | .symbol' | sort)" \
 	"$(sed 's/.* /child_pid=/' want | sort)"
+check "the page by field" "$NSPROF" report -q --event fork --format html --by field:child_pid -o rec.html rec
+cat >fields.js <<'JS'
+module.exports = async function (p) {
+	console.log(await p.eval('(function () { const v = nsprofPage.flame.view, t = v.tree, out = [];' +
+		' for (let i = 1; i < t.n; i++) if (t.depth[i] === 1) out.push(v.frames.name[t.frame[i]] + " " + nsprofPage.flame.w[i]);' +
+		' return out.sort().join("\\n"); }())'));
+	console.log(p.errors.join());
+};
+JS
+if command -v chromium >/dev/null && command -v node >/dev/null; then
+	is "has a box for each value" "$(TMPDIR=$T timeout 100 node "$TOP/tests/tools/page.js" rec.html fields.js)" "$(sed 's/.* \(.*\)/child_pid=\1 1/' want | sort)"
+else
+	skip "has a box for each value" "needs chromium and node"
+fi
 "$NSPROF" symbolize -q --format profile --with-fields child_pid,parent_pid -o profile rec
 is "a saved profile keeps what it is told to" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid profile)" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid rec)"
 is "and its reader" "$(python3 "$TOP/tests/tools/unprofile.py" profile samples sched:sched_process_fork | awk '{ n += $NF } END { print n }')" 3
