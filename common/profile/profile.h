@@ -89,6 +89,8 @@ struct profile_event {
 	uint64_t fixed_period;	/* 0: by frequency */
 	bool by_period;		/* its periods vary: shown by period by default */
 	uint64_t truncated, incomplete;	/* as the facts of that name, for its samples */
+	bool counted;		/* these two are known: */
+	uint64_t received, lost;	/* samples of it that came to the recorder, and those lost in the kernel */
 	uint64_t samples, period;	/* sums over counts, set by profile_finish(); they saturate */
 };
 
@@ -219,6 +221,8 @@ void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, 
  * Own with profile_free(); frees @p. Returns @p itself if it has no events.
  */
 struct profile *profile_only(struct profile *p, uint32_t at);
+/* What is counted of one of several events replaces the facts kept and lost, if it is known. */
+void profile_own_losses(struct profile *p, const struct profile_event *ev);
 /*
  * A view of the event @at: @p with only its counts and their sums, and without the array of events.
  * Its facts are still those of the first event. Valid as long as @p; must not be freed.

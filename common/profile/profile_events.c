@@ -116,6 +116,14 @@ static void set_number(struct profile *p, const char *key, uint64_t v, bool zero
 		profile_set_meta(p, key, text);
 }
 
+void profile_own_losses(struct profile *p, const struct profile_event *ev)
+{
+	if (!ev->counted)
+		return;
+	set_number(p, "kept", ev->received, true);
+	set_number(p, "lost", ev->lost, true);
+}
+
 struct profile *profile_only(struct profile *p, uint32_t at)
 {
 	const bool verdicts = profile_meta(p, "incomplete");
@@ -147,6 +155,7 @@ struct profile *profile_only(struct profile *p, uint32_t at)
 		set_number(p, "truncated", ev.truncated, true);
 		set_number(p, "incomplete", ev.incomplete, true);
 	}
+	profile_own_losses(p, &ev);
 	only = profile_sorted(p);
 	profile_free(p);
 	return only;

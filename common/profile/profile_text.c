@@ -18,7 +18,7 @@
 #define VERSION_ONE "1"
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 10	/* per line, including its letter */
+#define FIELDS_MAX 11	/* per line, including its letter */
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -79,6 +79,8 @@ static void write_events(struct writer *w)
 		add_text(w, ev->unit);
 		strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64, ev->frequency, ev->fixed_period,
 			    ev->by_period ? "period" : "samples", ev->truncated, ev->incomplete);
+		if (ev->counted)
+			strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64, ev->received, ev->lost);
 		end_line(w);
 	}
 }
@@ -329,11 +331,13 @@ static bool read_node(struct reader *r)
 
 static bool read_event(struct reader *r)
 {
-	struct profile_event ev = { 0 };
+	struct profile_event ev = { .counted = r->n == 11 };
 
-	if (!r->several || r->n != 9 || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
+	if (!r->several || (r->n != 9 && !ev.counted) || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
 	    !number(r->f[5], UINT64_MAX, &ev.fixed_period) || !number(r->f[7], UINT64_MAX, &ev.truncated) ||
 	    !number(r->f[8], UINT64_MAX, &ev.incomplete))
+		return false;
+	if (ev.counted && (!number(r->f[9], UINT64_MAX, &ev.received) || !number(r->f[10], UINT64_MAX, &ev.lost)))
 		return false;
 	ev.by_period = !strcmp(r->f[6], "period");
 	if (!ev.by_period && strcmp(r->f[6], "samples"))

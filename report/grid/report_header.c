@@ -105,6 +105,8 @@ static void add_events(const struct header *h, struct strbuf *out)
 		} else if (ev->by_period) {
 			strbuf_addf(out, ", %" PRIu64 " event%s", ev->period, plural(ev->period));
 		}
+		if (ev->lost)
+			strbuf_addf(out, ", %" PRIu64 " lost", ev->lost);
 		/* Unknown for some of the samples. */
 		if (profile_meta(p, "truncated"))
 			strbuf_addf(out, ", %" PRIu64 " truncated", ev->truncated);
@@ -250,6 +252,8 @@ static void events_json(const struct profile *p, struct json *j)
 			json_u64(j, "frequency", ev->frequency);
 		if (ev->fixed_period)
 			json_u64(j, "fixed_period", ev->fixed_period);
+		if (ev->counted)
+			json_u64(j, "lost", ev->lost);
 		json_end_object(j);
 		strbuf_fini(&name);
 	}

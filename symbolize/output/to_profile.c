@@ -244,8 +244,46 @@ static uint32_t string_of(struct profile *p, const char *bytes)
 	return id;
 }
 
+/* What each event lost; n = 0: not known. */
+struct counted {
+	struct profile_event *v;	/* owned; only counted, received and lost */
+	uint32_t n;
+	bool any;
+};
+
+static int on_counts(void *ctx, const struct ev_counts *row)
+{
+	struct counted *c = ctx;
+
+	c->any = true;
+	if (row->event < c->n) {
+		c->v[row->event].received += row->samples;
+		c->v[row->event].lost += row->lost;
+	}
+	return 0;
+}
+
+/*
+ * Several events share a ring. What each of them lost is known if the kernel counted it, or if there
+ * were no losses.
+ */
+static void count_losses(struct counted *c, const struct to_profile *in)
+{
+	const struct rec_events *events = in->col->opts.events;
+	struct ev_ledger led;
+
+	if (!events || rec_events_recorded(events) < 2 || !rec_reader_ledger(in->reader, &led) ||
+	    (!led.have_format_lost && led.lost_kernel))
+		return;
+	c->n = rec_events_recorded(events);
+	c->v = xcalloc(c->n, sizeof(*c->v));
+	rec_reader_counts(in->reader, on_counts, c);
+	for (uint32_t i = 0; i < c->n; i++)
+		c->v[i].counted = c->any;
+}
+
 /* With several events. */
-static void add_events(struct profile *p, const struct collect *col)
+static void add_events(struct profile *p, const struct collect *col, const struct counted *counted)
 {
 	const struct rec_events *events = col->opts.events;
 
@@ -253,12 +291,14 @@ static void add_events(struct profile *p, const struct collect *col)
 		return;
 	for (uint32_t i = 0; i < events->table.n; i++) {
 		const struct ev_event *ev = &events->table.ev[i];
+		const struct profile_event none = { 0 }, *losses = i < counted->n ? &counted->v[i] : &none;
 
 		profile_event(p, &(struct profile_event){
 			.name = string_of(p, ev->name), .modifier = string_of(p, ev->modifier),
 			.unit = string_of(p, ev->unit), .frequency = ev->freq, .fixed_period = ev->freq ? 0 : ev->period,
 			.by_period = collect_periods_vary(col, i), .truncated = col->events[i].truncated,
-			.incomplete = col->events[i].incomplete,
+			.incomplete = col->events[i].incomplete, .counted = losses->counted,
+			.received = losses->received, .lost = losses->lost,
 		});
 	}
 }
@@ -341,17 +381,21 @@ struct profile *to_profile(const struct to_profile *in)
 {
 	struct builder b = { .in = in, .p = profile_new() };
 	uint32_t *frames, *nodes;
+	struct counted counted = { 0 };
 	struct profile *sorted;
 
+	count_losses(&counted, in);
 	b.names = xcalloc(intern_count(in->nm->names), sizeof(*b.names));
 	b.texts = xcalloc(intern_count(in->col->texts), sizeof(*b.texts));
 	frames = make_frames(&b);
 	nodes = make_nodes(&b, frames);
-	add_events(b.p, in->col);
+	add_events(b.p, in->col, &counted);
 	add_counts(&b, nodes);
 	add_settings(b.p, in);
 	meta_u64(b.p, "inlines", in->nm->opts.inlines);
 	add_losses(b.p, in);
+	if (in->col->opts.event < counted.n)
+		profile_own_losses(b.p, &counted.v[in->col->opts.event]);
 	add_states(b.p, &in->col->states);
 	add_filters(b.p, in->col->opts.filter);
 	add_throttled(b.p, in->col->rp);
@@ -359,6 +403,7 @@ struct profile *to_profile(const struct to_profile *in)
 	/* Our threads number things in the order in which each sees them. */
 	sorted = profile_sorted(b.p);
 	profile_free(b.p);
+	free(counted.v);
 	free(frames);
 	free(nodes);
 	free(b.names);

@@ -140,6 +140,28 @@ shown() {
 	is "$1: all together" "$(jq -c '[.lost, .ledger.taken]' info.json)" '[35,38]'
 }
 each='[["cycles",1,10],["instructions",2,25]]' forms losses
+"$NSPROF" symbolize -q --format profile -o all.profile data.ns
+is "losses: report of a saved profile" "$("$NSPROF" report -q --json all.profile | jq -c '[.events[].lost]')" '[10,25]'
+for e in "cycles 10 1" "instructions 25 2"; do
+	read -r event lost kept <<<"$e"
+	"$NSPROF" symbolize -q --format profile --event $event -o one.profile data.ns
+	is "losses: one event: $event" "$(grep -P '^M\t(kept|lost)\t' one.profile | cut -f2,3 | xargs)" "kept $kept lost $lost"
+	for of in data.ns all.profile one.profile; do
+		like "losses: report --event $event of $of" "$("$NSPROF" report -q --event $event $of)" "^# event $event.*[;,] $lost lost"
+	done
+done
+"$NSPROF" report -q --json data.ns >of-recording
+"$NSPROF" report -q --json all.profile >of-profile
+is "losses: report of the recording and of its profile" "$(jq -c '[.events[].lost, .lost]' of-profile)" "$(jq -c '[.events[].lost, .lost]' of-recording)"
+# cycles lost 10 of 11 here, and none there.
+made offcpu '<' file "$SPIN" other.data
+"$NSPROF" import -q -o other.ns other.data
+"$NSPROF" symbolize -q --format profile -o other.profile other.ns
+for of in ns profile; do
+	[ $of = ns ] && cp data.ns all.ns
+	"$NSPROF" diff --event cycles all.$of other.$of >out 2>err
+	like "losses: diff --event of each .$of" "$(<err)" "losses differ too much: 90\.9 % of the samples of 'all\.$of', 0\.0 % of 'other"
+done
 each='[["cycles",1,null],["instructions",2,null]]' forms losses6
 like "losses6: they are not known" "$("$NSPROF" info data.ns)" '^ +2 +\? +- +- +instructions'
 
