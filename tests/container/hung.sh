@@ -177,6 +177,19 @@ check "late: the drain waits $waited ms: twice what a tenant may lose at once, 5
 	test "$waited" -le $((2 * 80 + took / 20 + 80))
 kill -KILL "$HUNG"
 
+# ---- a file system that answers late at first: what nobody waited for is read again in the same recording
+HUNG_CG=better hung better late-400 "$T/better/f" "$T/better/f/app" --rest 120 >"$T/lates"
+"$NSPROF" record -a -F 199 --duration 5 -o "$T/data.better" 2>"$T/err.better" &
+recorder=$!
+asked() { [ -s "$T/lates" ]; }
+wait_for asked 4 || fail "better: its file is asked for"
+kill -USR1 "$SERVER"
+wait "$recorder"
+is "better: it records" $? 0
+like "better: it has its names" "$("$NSPROF" symbolize -q --filter pid="$HUNG" "$T/data.better")" ';app_inner;app_leaf'
+unlike "better: nothing is said to be missing" "$(<"$T/err.better")" "$T/better"
+kill -KILL "$HUNG"
+
 # ---- folders that a user of nsprof names, or that runtimes use
 hung named now "$T/named/f" "$T/named/spin" --rest 120
 there=(nsenter -m -t "$HUNG")

@@ -5,7 +5,8 @@
  *   now      none, from the beginning
  *   getattr, open, read, write, flush    none of this kind, from the beginning
  *   usr1     after SIGUSR1
- *   late-MS  all are answered, those of a profiler MS milliseconds late
+ *   late-MS  all are answered, those of a profiler MS milliseconds late, before SIGUSR1; says "late"
+ *            on standard output for each of these
  *
  * Names that begin with "app" and end with a number are other files with the same bytes.
  * COMMAND may be a program that FOLDER hides, one in it, or hungfs for one more folder. The server ends
@@ -119,7 +120,7 @@ static int is_hung(const char *when, uint32_t opcode)
 {
 	if (opcode == FUSE_INIT)
 		return 0;
-	return hung || !strcmp(when, "now") || (!strcmp(when, "getattr") && opcode == FUSE_GETATTR) ||
+	return (hung && strncmp(when, "late-", 5)) || !strcmp(when, "now") || (!strcmp(when, "getattr") && opcode == FUSE_GETATTR) ||
 	       (!strcmp(when, "open") && opcode == FUSE_OPEN) || (!strcmp(when, "read") && opcode == FUSE_READ) || (!strcmp(when, "write") && opcode == FUSE_WRITE) ||
 	       (!strcmp(when, "flush") && opcode == FUSE_FLUSH);
 }
@@ -182,8 +183,10 @@ int main(int argc, char **argv)
 			return 0;
 		if (n <= 0 || is_hung(argv[3], ((struct fuse_in_header *)buf)->opcode))
 			continue;
-		if (late && is_profiler(((struct fuse_in_header *)buf)->pid))
+		if (late && !hung && is_profiler(((struct fuse_in_header *)buf)->pid)) {
+			dprintf(STDOUT_FILENO, "late\n");
 			usleep((useconds_t)(1000 * late));
+		}
 		serve(fd, (struct fuse_in_header *)buf);
 	}
 }
