@@ -51,10 +51,11 @@ def is_part(few, many):
 def went_astray(theirs, mine):
 	"""perf's stack ends with a wrong frame, while ours continues to the program's start. Seen
 	in libc's _nl_find_domain(): perf took a stale return address of the caller's last call of
-	strlen() for the return address of this function."""
+	strlen() for the return address of this function. Also below _dl_fini() at a program's end: perf
+	left it out, and ended with it behind its caller."""
 	few = len(theirs) - 1
 	return (0 < few < len(mine) - 1 and mine[-1][1] in ('_start', '__libc_start_main', 'clone3', '__clone3') and
-		all(same(t[0], m[0]) for t, m in zip(theirs[:few], mine)))
+		same(theirs[0][0], mine[0][0]) and is_part([ip for ip, _ in theirs[:few]], [ip for ip, _ in mine]))
 
 
 def difference(theirs, mine):
