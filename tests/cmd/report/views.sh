@@ -21,8 +21,8 @@ frames() { cut -d';' -f"$1" "$2" | sort -u | paste -sd' '; }
 V2=$(awk '/ - cgroup2 / { print $5; exit }' /proc/self/mountinfo)
 [ -n "$V2" ] || skip_all "no cgroup2 mount"
 CG=nsprof-views-$$
-A=aaaaaaaaaaaa$(printf '%052d' 1)
-B=bbbbbbbbbbbb$(printf '%052d' 2)
+A=aaaaaaaaaaaa$(printf "%052d" $$)
+B=bbbbbbbbbbbb$(printf "%052d" $$)
 mkdir "$V2/$CG" 2>/dev/null || skip_all "cannot make a cgroup in $V2"
 later "rmdir '$V2/$CG'"
 for id in "$A" "$B"; do
@@ -61,7 +61,7 @@ shape() { cut -d';' -f1-3 "$1" | sort -u | awk -F'[;]' '{
 	p = $2; t = $3; sub(/.*-/, "", p); sub(/.*-/, "", t); sub(/\/.*/, "", t)
 	if (p != t) print "differ"
 	gsub(/-[0-9]+(\/[0-9]+)?$/, "", $2); gsub(/-[0-9]+(\/[0-9]+)?$/, "", $3); print $1, $2, $3 }' | sort -u; }
-like "container, process, thread: in that order" "$(shape all)" '^aaaaaaaaaaaa spin-a spin-a$'
+like "container, process, thread: in that order" "$(shape all; cat err)" '^aaaaaaaaaaaa spin-a spin-a$'
 like "the other container" "$(shape all)" '^bbbbbbbbbbbb spin-b spin-b$'
 unlike "of one process" "$(shape all)" differ
 folded --by thread,container >by
