@@ -28,9 +28,10 @@ struct import_losses {
 void import_losses_told(struct import_losses *il, uint32_t cpu, uint64_t time, uint64_t start, uint64_t n);
 /*
  * Call at the end: writes the losses of each chosen event (perfdata_attr.taken and event) and of
- * perf's side-band event to @lg. Losses reported by rings are distributed in proportion; unreported ones
- * are placed at @stopped (ns). Losses of other events are not in this ledger. If no event's losses
- * are known (perf before 6.1, a file without an end), all count as lost samples of event 0. So do lost mapping records if there is no side-band event.
+ * perf's side-band event to @lg. Losses reported by rings are distributed in proportion; unreported
+ * ones are placed at @stopped (ns). Losses of other events are not in this ledger. If no event's
+ * losses are known (perf before 6.1, a file without an end), all count as lost samples of event 0.
+ * So do lost mapping records if there is no side-band event.
  */
 void import_losses_settle(const struct import_losses *il, const struct perfdata *pd, struct ledger *lg,
 			  uint64_t start, uint64_t stopped);

@@ -167,7 +167,7 @@ static void test_several(void **state)
 	import_losses_told(&r.il, 0, START, START, 40);
 	import_losses_told(&r.il, 1, START, START, 60);
 	import_losses_settle(&r.il, &r.pd, &r.lg, START, START + 9 * S);
-	/* 20 are told by no ring, and count for CPU 0. */
+	/* No ring reports the other 20. They count for CPU 0. */
 	assert_int_equal(lost_of(&r, 0, 0), 10 + 5);
 	assert_int_equal(lost_of(&r, 1, 0), 15);
 	assert_int_equal(lost_of(&r, 0, 1), 30 + 15);
