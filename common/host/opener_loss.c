@@ -29,6 +29,8 @@
 #define HUNG_MAX 8
 /* Less than that is not counted as waiting. */
 #define SLEEP_MIN 20000
+/* In the end, one object gets this part of the time that is left: the others want theirs. */
+#define LAST_PART 4
 
 const struct opener_patience opener_hurried = {
 	.each_ns = 80 * MS, .least_ns = 10 * MS, .burst_ns = 160 * MS, .tenant_burst_ns = 80 * MS,
@@ -78,7 +80,8 @@ static struct {
 	struct bucket all[2];
 	unsigned int heavy;	/* tenants that are */
 	uint64_t more;		/* that found no room */
-	uint64_t last_until;	/* ns, of opener_last_chance(); 0 = not yet */
+	bool last;		/* after opener_last_chance() */
+	int64_t last_left;	/* ns that may be lost since */
 } loss = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 #define WHO_MAX 256
@@ -125,7 +128,8 @@ void opener_be(const struct opener_patience *p)
 void opener_last_chance(uint64_t ns)
 {
 	pthread_mutex_lock(&loss.lock);
-	loss.last_until = clock_mono_ns() + ns;
+	loss.last = true;
+	loss.last_left = (int64_t)ns;
 	pthread_mutex_unlock(&loss.lock);
 }
 
@@ -228,6 +232,7 @@ static void lose(struct tenant *t, uint64_t ns, uint64_t now)
 	refill_for(t, now);
 	loss.all[kind()].left -= (int64_t)ns;
 	t->b[kind()].left -= (int64_t)ns;
+	loss.last_left -= loss.last ? (int64_t)ns : 0;
 	t->waited += kind() == HURRIED ? ns : 0;
 }
 
@@ -254,8 +259,8 @@ static uint64_t allowed(struct tenant *t, uint64_t now)
 	if (is_over(t))
 		return 0;
 	ns = MIN((int64_t)p->each_ns, MIN(loss.all[kind()].left, t->b[kind()].left));
-	if (loss.last_until)
-		ns = MIN(ns, (int64_t)(loss.last_until - now));
+	if (loss.last)
+		ns = MIN(ns, loss.last_left / LAST_PART);
 	return ns < (int64_t)p->least_ns ? p->least_ns : (uint64_t)ns;
 }
 
@@ -307,7 +312,7 @@ static bool rests(struct miss *m, uint64_t now)
 {
 	if (!m)
 		return false;
-	return hangs(m) || (!m->answered && (loss.last_until ? now >= loss.last_until : now < m->until));
+	return hangs(m) || (!m->answered && (loss.last ? loss.last_left <= 0 : now < m->until));
 }
 
 static struct miss *add(const struct fileop *op, uint64_t key, const struct hungmount *hm);
@@ -358,13 +363,7 @@ uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key)
 
 uint64_t opener_loss_most(void)
 {
-	uint64_t ns = patience->each_ns, now = clock_mono_ns();
-
-	pthread_mutex_lock(&loss.lock);
-	if (loss.last_until)
-		ns = now < loss.last_until ? MIN(ns, loss.last_until - now) : 0;
-	pthread_mutex_unlock(&loss.lock);
-	return ns;
+	return patience->each_ns;
 }
 
 static void has_answered(uint64_t key)
@@ -375,10 +374,13 @@ static void has_answered(uint64_t key)
 		m->answered = true;
 }
 
-/* What answers late costs as much as what does not answer. */
-static void slept_for(uint64_t slept)
+/*
+ * What answers late costs as much as what does not answer, for threads that must not be late. In the end
+ * it does for all, but not if it comes from a disk.
+ */
+static void slept_for(uint64_t slept, bool local)
 {
-	if (kind() != HURRIED || slept < SLEEP_MIN)
+	if (slept < SLEEP_MIN || (kind() != HURRIED && (!loss.last || local)))
 		return;
 	atomic_store(&loss.any, true);
 	lose(of_tenant(), slept, clock_mono_ns());
@@ -389,7 +391,7 @@ void opener_loss_answered(const struct fileop *op, uint64_t key, bool local, uin
 	if (!local && slept < SLEEP_MIN && !atomic_load_explicit(&loss.any, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&loss.lock);
-	slept_for(slept);
+	slept_for(slept, local);
 	if (local && loss.local.n >= LOCAL_MAX)
 		u64map_clear(&loss.local);
 	if (local)

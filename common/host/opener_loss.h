@@ -43,14 +43,14 @@ extern const struct opener_patience opener_hurried;
 /* The same while so much comes that the rings hold it for some tens of ms. */
 extern const struct opener_patience opener_flooded;
 /*
- * The end of a recording: pauses between two tries are over, and all waiting together takes no more
- * than @ns.
+ * The end of a recording: pauses between two tries are over, and all that may be lost from now on is
+ * @ns. Work, the wait for a CPU and the wait for a disk are no loss.
  */
 void opener_last_chance(uint64_t ns);
 
 /* How long to wait for @op, ns. 0: not at all, and if it is never read it counts as a miss. *@key: for the next two. */
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
-/* How long at most, ns, whatever was lost; 0 after the last chance. */
+/* How long at most, ns, whatever was lost: for an opener that waits for a CPU. */
 uint64_t opener_loss_most(void);
 /*
  * @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. @slept: ns

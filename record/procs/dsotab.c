@@ -556,6 +556,18 @@ static void hold_file(struct dsotab *dt, struct dso *d, const struct map_user *u
 	d->path = intern_str(dt->paths, e->path);
 }
 
+/* Is the file of inode @st, which looks like @l, that of @d? */
+static bool is_file_of(const struct dso *d, const struct looks *l, const struct stat *st)
+{
+	if (d->loads && l->loads != d->loads)
+		return false;
+	/* It could not be read when it was mapped. Its inode and device are checked (open_mapped()). */
+	if (!d->ev.build_id_len && !d->ev.size)
+		return true;
+	return l->len == d->ev.build_id_len && !memcmp(l->id, d->ev.build_id, l->len) &&
+	       (l->len || (d->ev.size == (uint64_t)st->st_size && d->ev.ino == st->st_ino));
+}
+
 void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
 {
 	struct dso *d = e->dso;
@@ -577,8 +589,7 @@ void dsotab_pin(struct dsotab *dt, const struct map_user *u, const struct map_en
 		return;
 	}
 	/* Another mapping may have replaced this one since the kernel reported it. */
-	if (look_at(dt, e, fd, &l) || l.len != d->ev.build_id_len || memcmp(l.id, d->ev.build_id, l.len) || (d->loads && l.loads != d->loads) ||
-	    (!l.len && (d->ev.size != (uint64_t)st.st_size || d->ev.ino != st.st_ino))) {
+	if (look_at(dt, e, fd, &l) || !is_file_of(d, &l, &st)) {
 		nsopen_close(fd);
 		d->pin_tries++;
 		return;

@@ -37,7 +37,8 @@ uint64_t *capture_sorted(const struct u64map *set)
 /* ---- preparing a capture ---- */
 
 /*
- * Was the file of @d written to since it was mapped? With a build-id, its slice shows that itself.
+ * Was the file of @d written to since it was mapped, or since it could be read? With a build-id, its slice
+ * shows that itself.
  */
 static bool has_changed(const struct dso *d)
 {
@@ -45,6 +46,8 @@ static bool has_changed(const struct dso *d)
 
 	if (d->ev.build_id_len)
 		return false;
+	if (!d->ev.size)
+		return dsotab_rewritten(d);
 	return nsopen_stat(d->pin.fd, &st) || (uint64_t)st.st_size != d->ev.size ||
 	       (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != d->ev.mtime_ns;
 }

@@ -58,7 +58,7 @@
 /* A ring with room for this many samples shows how far we are behind. */
 #define RING_TELLING 16
 /* At the end of a recording, for all that did not answer in time. */
-#define LAST_CHANCE_NS 500000000ull
+#define LAST_CHANCE_NS 300000000ull
 /* Freed memory that malloc(3) keeps: the largest piece, and the total. */
 #define KEPT_PIECE (512 << 10)
 #define KEPT_FREED (4 << 20)

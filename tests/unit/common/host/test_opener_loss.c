@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <time.h>
 
 #include "host/clock.h"
 #include "host/opener_loss.h"
@@ -94,10 +95,34 @@ static void test_patient(void **state)
 	assert_int_equal(asks(200, 9, false), 9 * MS);
 }
 
+/* In the end, time that passes is no loss, and the first that answers late does not take all. */
+static void test_last(void **state)
+{
+	const struct timespec longer = { .tv_nsec = 500 * MS };
+	uint64_t waited = 0;
+
+	(void)state;
+	opener_be(NULL);
+	opener_last_chance(400 * MS);
+	nanosleep(&longer, NULL);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(asks(300, 90, true), 90 * MS);
+	assert_in_range(asks(300, 1000, false), 100 * MS, 100 * MS);
+	for (int i = 0; i < 10; i++)
+		waited += asks(301, 15, false);
+	assert_int_equal(waited, 150 * MS);
+	assert_in_range(asks(302, 1000, false), 62 * MS, 63 * MS);
+	for (int i = 0; i < 100; i++)
+		asks(303, 15, false);
+	assert_int_equal(asks(304, 1000, false), 20 * MS);
+	assert_int_equal(opener_loss_most(), 1000 * MS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_late), cmocka_unit_test(test_many), cmocka_unit_test(test_patient),
+		cmocka_unit_test(test_last),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
