@@ -25,6 +25,8 @@
  */
 #define SIDE_PAUSE_NS 5000000ull
 #define SIDE_PAUSE_MS ((int)(SIDE_PAUSE_NS / 1000000))
+/* Until what was there when a dump was asked for can be taken. */
+#define DUMP_PAUSE_MS ((int)(DRAIN_GUARD_NS / 1000000) + 1)
 
 enum tag {
 	TAG_DATA = 1 << 0,
@@ -134,7 +136,7 @@ static void clear(int timer)
 static void take_usr2(struct loop *l)
 {
 	if (spool_switches(l->spool->o))
-		spool_ask(l->spool);
+		spool_ask(l->spool, clock_mono_ns());
 	else if (!l->usr2_told)
 		pr_info("SIGUSR2 is ignored: it needs --switch-output or --overwrite");
 	l->usr2_told = true;
@@ -220,7 +222,7 @@ static bool take_control(struct loop *l, const struct loop_fds *w)
 		else if (cmd == CONTROL_DISABLE)
 			disable(l);
 		else if (cmd == CONTROL_SNAPSHOT && spool_switches(l->spool->o))
-			spool_ask(l->spool);
+			spool_ask(l->spool, clock_mono_ns());
 		else if (cmd == CONTROL_SNAPSHOT)
 			pr_info("--control: 'snapshot' needs --switch-output or --overwrite");
 		else if (cmd == CONTROL_EVLIST)
@@ -285,6 +287,12 @@ static int step_spool(struct loop *l, const struct loop_fds *w, uint64_t now)
 	return err;
 }
 
+/* ms; -1: no limit. */
+static int longest_wait(const struct loop *l)
+{
+	return spool_dumps(l->spool) ? DUMP_PAUSE_MS : l->drain->side_news ? SIDE_PAUSE_MS : -1;
+}
+
 enum loop_end loop_run(struct loop *l)
 {
 	const struct loop_fds *w = &l->fds;
@@ -310,7 +318,7 @@ enum loop_end loop_run(struct loop *l)
 		if (settling)
 			settling = l->settle(l->settle_ctx);
 		standstill_wait(&l->still, clock_mono_ns());
-		tags = wait_tags(w, settling ? 0 : l->drain->side_news ? SIDE_PAUSE_MS : -1);
+		tags = wait_tags(w, settling ? 0 : longest_wait(l));
 		/* Not after a round that takes long. */
 		if (tags & TAG_DEADLINE)
 			events_stop_samples(l->ev);

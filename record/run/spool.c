@@ -15,6 +15,7 @@
 #include "recording/rec_writer.h"
 #include "run/output.h"
 #include "run/summary.h"
+#include "sink/drain.h"
 #include "sink/sink.h"
 
 void spool_init(struct spool *sp, uint64_t now_ns)
@@ -33,9 +34,14 @@ bool spool_switches(const struct record_opts *o)
 	return o->switch_output || o->overwrite;
 }
 
-void spool_ask(struct spool *sp)
+void spool_ask(struct spool *sp, uint64_t now_ns)
 {
-	sp->wanted = true;
+	sp->asked = now_ns;
+}
+
+bool spool_dumps(const struct spool *sp)
+{
+	return sp->asked && sp->o->overwrite;
 }
 
 int spool_fd(const struct spool *sp)
@@ -259,7 +265,7 @@ static bool turn_is_due(const struct spool *sp, uint64_t now)
 
 	if (!o->switch_output)
 		return false;
-	return sp->wanted || (o->switch_ns && now - sp->since >= o->switch_ns) ||
+	return sp->asked || (o->switch_ns && now - sp->since >= o->switch_ns) ||
 	       (o->switch_bytes && rec_writer_bytes(sp->w) >= o->switch_bytes);
 }
 
@@ -392,8 +398,9 @@ int spool_step(struct spool *sp, uint64_t now_ns)
 	if (sp->o->overwrite) {
 		if (cut_is_due(sp, now_ns))
 			cut(sp, now_ns);
-		if (sp->wanted && !sp->closing.out) {
-			sp->wanted = false;
+		/* The rings are drained up to the guard. */
+		if (sp->asked && now_ns >= sp->asked + DRAIN_GUARD_NS && !sp->closing.out) {
+			sp->asked = 0;
 			dump(sp, now_ns);
 		}
 		return 0;
@@ -401,7 +408,7 @@ int spool_step(struct spool *sp, uint64_t now_ns)
 	if (!err && is_full(sp))
 		return 1;
 	if (!err && !sp->closing.out && turn_is_due(sp, now_ns)) {
-		sp->wanted = false;
+		sp->asked = 0;
 		err = turn(sp, now_ns);
 	}
 	return err;

@@ -74,7 +74,7 @@ struct spool {
 	struct caplist *lists[SPOOL_SEGMENTS_MAX];	/* for kept[]; owned */
 	size_t nkept;
 	uint32_t number;		/* of the segment that is being written */
-	bool wanted;			/* a switch or dump was asked for */
+	uint64_t asked;			/* ns, when a switch or dump was asked for; 0 = it was not */
 	uint64_t since;			/* ns, when the present file or segment began */
 	uint64_t since_bytes;		/* memory: bytes held at that time */
 	/* Sums over the completed files; for a flight recorder, over the last one. */
@@ -94,8 +94,10 @@ void spool_fini(struct spool *sp);
 
 /* Are there several files? Then SIGUSR2 asks for the next. */
 bool spool_switches(const struct record_opts *o);
-/* Begin a new file, or dump the last seconds, at the next step. */
-void spool_ask(struct spool *sp);
+/* Begin a new file, or dump the last seconds, at the next step. A dump has all until @now_ns. */
+void spool_ask(struct spool *sp, uint64_t now_ns);
+/* Is a dump still to come? Then the loop has to drain soon what is in the rings. */
+bool spool_dumps(const struct spool *sp);
 
 /*
  * Does what is due; for the drain loop. 0; 1: --max-size is reached; negative errno after a

@@ -7,6 +7,7 @@
 need_target calls
 need_cmd jq
 need_cmd python3
+need_cmd perl
 ctr_need
 TOOLS=$(cd "$(dirname "$0")/../tools" && pwd)
 cd "$T" || exit 1
@@ -85,8 +86,16 @@ go
 kill -USR2 $RECORDER
 wait_for 'grep -q "wrote .*data\.[0-9]*" err' 20
 stop
-is "a flight recorder: all calls" "$("$NSPROF" info --json data.[0-9]* | jq -c '[.events[1] | .name, .samples, .count]')" "[\"$PPID_EVENT\",10000,10000]"
+kept() { "$NSPROF" info --json data.[0-9]* | jq -c '[.events[1] | .name, .samples, .count]'; }
+is "a flight recorder: all calls" "$(kept)" "[\"$PPID_EVENT\",10000,10000]"
 end
+rm -f data.[0-9]*
+# The last call is microseconds older than the signal.
+record_calls -G "$A" -e cpu-clock -e $PPID_EVENT --overwrite=60s
+sh -c 'echo $$ >"$1" && exec perl -e "getppid() for 1..10000; kill USR2 => shift" "$2"' sh "$CTR_V2/$A/cgroup.procs" $RECORDER
+wait_for 'grep -q "wrote .*data\.[0-9]*" err' 20
+stop
+is "a flight recorder: all calls before the signal" "$(kept)" "[\"$PPID_EVENT\",10000,10000]"
 
 # A cgroup that is removed and made again: its new events are known, too.
 record_calls -G "$B" -e $PPID_EVENT,cpu-clock

@@ -17,6 +17,7 @@
 #include "run/output.h"
 #include "run/spool.h"
 #include "sink/ledger.h"
+#include "sink/drain.h"
 #include "sink/sink.h"
 
 #define SECOND 1000000000ull
@@ -289,7 +290,7 @@ static void test_files(void **state)
 	/* While the first file is being completed. */
 	sample(r, (uint32_t)b.pid, (uintptr_t)test_lists + 4);
 	step_until_closed(r);
-	spool_ask(&r->sp);
+	spool_ask(&r->sp, r->now);
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	sample(r, self, (uintptr_t)test_files + 4);
 	sample(r, self, 0);
@@ -374,7 +375,7 @@ static void test_files_add_up_to_nothing(void **state)
 		}
 		sample(r, (uint32_t)getpid(), (uintptr_t)test_files + 4);
 		r->now += 6 * SECOND;
-		spool_ask(&r->sp);
+		spool_ask(&r->sp, r->now);
 		assert_int_equal(spool_step(&r->sp, r->now), 0);
 		step_until_closed(r);
 		/* That many may stay until one more segment has ended. */
@@ -433,12 +434,20 @@ static void test_flight(void **state)
 	assert_true(access(r->file, F_OK));
 	in_dump = 10 * r->sp.nkept;
 	assert_true(in_dump >= 80);
-	spool_ask(&r->sp);
+	spool_ask(&r->sp, r->now);
+	assert_true(spool_dumps(&r->sp));
+	/* What came just before is still in the rings. */
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
+	assert_null(r->sp.closing.out);
+	r->now += DRAIN_GUARD_NS;
+	assert_int_equal(spool_step(&r->sp, r->now), 0);
+	assert_non_null(r->sp.closing.out);
+	assert_false(spool_dumps(&r->sp));
 	/* Two requests while the first dump is being written give one more dump. */
-	spool_ask(&r->sp);
-	spool_ask(&r->sp);
+	spool_ask(&r->sp, r->now);
+	spool_ask(&r->sp, r->now);
 	step_until_closed(r);
+	r->now += DRAIN_GUARD_NS;
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	step_until_closed(r);
 	for (unsigned int k = 0; k < 5; k++)
