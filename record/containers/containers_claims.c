@@ -104,6 +104,29 @@ static void dispute(struct containers *cs, size_t at, const char *path)
 	free(own);
 }
 
+/* @path has processes, and the cgroup of the container at @at has none: an earlier start left that. */
+static void move_to(struct containers *cs, size_t at, const char *path, enum container_claim claim)
+{
+	struct container *c = &cs->all[at], *to = c;
+
+	/* What was reported keeps its name. */
+	if (at < cs->finished) {
+		to = containers_again(cs, c);
+		c = &cs->all[at];
+		container_learn(&to->name, c->name);
+		container_learn(&to->image, c->image);
+		container_learn(&to->pod, c->pod);
+		container_learn(&to->pod_ns, c->pod_ns);
+		container_learn(&to->pod_uid, c->pod_uid);
+		container_learn(&to->runtime, c->runtime);
+		to->stated = c->stated;
+		to->told = c->told;
+		to->stated_by = c->stated_by;
+		to->given = c->given;
+	}
+	containers_set_cgroup(cs, to, path, strlen(path), claim);
+}
+
 static void settle_claim(struct containers *cs, const struct claim *k)
 {
 	struct container *c = &cs->all[k->of];
@@ -116,7 +139,10 @@ static void settle_claim(struct containers *cs, const struct claim *k)
 		return;
 	}
 	if (c->cgroup[0] && c->claim == k->claim && k->claim < CLAIM_PROVEN) {
-		dispute(cs, k->of, k->path);
+		if (containers_path_populated(cs, c->cgroup))
+			dispute(cs, k->of, k->path);
+		else
+			move_to(cs, k->of, k->path, k->claim);
 		return;
 	}
 	say(cs, k->path, c, false);
