@@ -27,6 +27,7 @@ struct ctr_table {
 	struct intern *strings;
 	struct u64map by_path;	/* interned path -> index of the latest row there */
 	struct u64map by_label;	/* interned name -> index of the row with that label */
+	struct u64map throttled;	/* set of interned paths */
 };
 
 struct ctr_table *ctr_table_new(void)
@@ -44,6 +45,7 @@ void ctr_table_free(struct ctr_table *t)
 	intern_free(t->strings);
 	u64map_fini(&t->by_path);
 	u64map_fini(&t->by_label);
+	u64map_fini(&t->throttled);
 	free(t->row);
 	free(t->life);
 	free(t);
@@ -192,6 +194,8 @@ void ctr_table_add(struct ctr_table *t, const struct ev_container *ev)
 	c->period_us = ev->period_us;
 	add_usage(c, l, ev);
 	add_throttling(c, l, ev);
+	if (c->nr_throttled || c->throttled_us)
+		u64map_put(&t->throttled, path, NULL);
 }
 
 const struct ctr *ctr_table_of(const struct ctr_table *t, const char *path)
@@ -211,6 +215,17 @@ const struct ctr *ctr_table_of(const struct ctr_table *t, const char *path)
 			cgroup = &t->row[*slot];
 	}
 	return cgroup;
+}
+
+bool ctr_table_throttled(const struct ctr_table *t, const char *path)
+{
+	const size_t all = strlen(path);
+
+	for (size_t len = all; len; len--) {
+		if ((len == all || path[len] == '/') && u64map_get(&t->throttled, intern_addn(t->strings, path, len)))
+			return true;
+	}
+	return false;
 }
 
 const struct ctr *ctr_table_all(const struct ctr_table *t, size_t *n)

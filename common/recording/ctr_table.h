@@ -43,6 +43,12 @@ void ctr_table_add(struct ctr_table *t, const struct ev_container *ev);
  */
 const struct ctr *ctr_table_of(const struct ctr_table *t, const char *path);
 
+/*
+ * Did a CPU limit throttle the cgroup at @path, or one that contains it, within the recording? By
+ * the events so far; false if they have no counters.
+ */
+bool ctr_table_throttled(const struct ctr_table *t, const char *path);
+
 /* All, in the order in which they were first seen. Valid as above. */
 const struct ctr *ctr_table_all(const struct ctr_table *t, size_t *n);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,8 @@
 #define WATCHED_AT_ONCE 4
 /* Cgroups known to be new. Further ones count from their first reading on. */
 #define BORN_MAX 65536
+/* Cgroups above a sampled one whose limit is looked for. */
+#define LEVELS_MAX 32
 
 /*
  * A runtime writes its state for a new cgroup before it executes the container's program. So the
@@ -72,6 +75,7 @@ struct cgroup_facts {
 	size_t n, cap;
 	struct u64map by_path;		/* hash of the path -> index of the latest unit */
 	struct u64map born;		/* set of ids created in this segment */
+	struct u64map passed;		/* set of the hashes of paths whose limit was looked for in this segment */
 	struct u64map sampled;	/* set of the hashes of target cgroups' paths, of all segments */
 	struct unit **soon;		/* owned; to be read again */
 	size_t nsoon, soon_cap;
@@ -126,6 +130,7 @@ void cgroup_facts_free(struct cgroup_facts *cf)
 	free(cf->soon);
 	u64map_fini(&cf->by_path);
 	u64map_fini(&cf->born);
+	u64map_fini(&cf->passed);
 	u64map_fini(&cf->sampled);
 	cgroup_cpu_close(&cf->cpu);
 	container_lookup_free(cf->lk);
@@ -274,12 +279,21 @@ static struct unit *add(struct cgroup_facts *cf, const char *own, const struct c
 	return u;
 }
 
+static void give_name(struct unit *u, const struct container *ctr)
+{
+	const struct ev_container old = u->ev;
+
+	describe(&u->ev, ctr->cgroup, ctr);
+	u->unnamed = ctr->unnamed;
+	free_strings(&old);
+}
+
 /* Cgroup @own, never the root, with id @node has its first sample in this segment, by @pid. */
 static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, const struct container *ctr,
 		    uint32_t pid)
 {
 	struct unit *u = find(cf, own, strlen(own));
-	bool born = u64map_get(&cf->born, node);
+	bool born = u64map_get(&cf->born, node), named = false;
 
 	if (u && node && u->ev.node != node) {
 		/* Another cgroup has its path. The counters of the old one stay as last read. */
@@ -289,8 +303,16 @@ static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, con
 		u->segment = 0;
 		u = NULL;
 	}
-	if (u && u->segment == cf->segment)
+	/* So far it was only known as one that others are in. */
+	if (u && ctr && !u->ev.id[0]) {
+		give_name(u, ctr);
+		named = true;
+	}
+	if (u && u->segment == cf->segment) {
+		if (named)
+			put(cf, u, false);
 		return;
+	}
 	if (!u)
 		u = add(cf, own, ctr, node);
 	u->segment = cf->segment;
@@ -365,6 +387,52 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 		ask_later(cf, path, state);
 }
 
+/* Does cgroup @own have a limit, or did it have one? */
+static bool has_limit(const struct cgroup_facts *cf, const char *own, uint32_t pid)
+{
+	struct cgroup_cpu_at at = { 0 };
+	struct cpu_reading r = { 0 };
+
+	cgroup_cpu_find(&cf->cpu, own, pid, &at);
+	cgroup_cpu_read(&cf->cpu, &at, true, &r);
+	cgroup_cpu_at_fini(&at);
+	return r.quota_us || r.nr_periods;
+}
+
+/*
+ * The limit that holds a thread back may be that of any cgroup it is in: of a pod, of a slice, or of
+ * one that a container has made. Those that have a limit are recorded, too. Without time to look,
+ * all are.
+ */
+static void met_limits(struct cgroup_facts *cf, const char *path, uint32_t pid)
+{
+	const uint64_t begun = clock_mono_ns();
+	struct containers *cs = container_lookup_known(cf->lk);
+	char own[PATH_MAX];
+	size_t levels = 0;
+	bool is_new;
+
+	for (size_t len = strlen(path); len && levels < LEVELS_MAX; len--) {
+		const struct container *ctr;
+		const struct unit *u;
+
+		if (path[len] && path[len] != '/')
+			continue;
+		levels++;
+		u64map_put(&cf->passed, hash_bytes(path, len), &is_new);
+		/* Then those above it have been looked at as well. */
+		if (!is_new)
+			return;
+		u = find(cf, path, len);
+		snprintf(own, sizeof(own), "%.*s", (int)len, path);
+		if ((u && u->segment == cf->segment) ||
+		    (cf->spent + clock_mono_ns() - begun < ROUND_NS && !has_limit(cf, own, pid)))
+			continue;
+		ctr = cs ? containers_known(cs, own) : NULL;
+		met_own(cf, own, node_of(cf, own, 0, ""), ctr && !strcmp(ctr->cgroup, own) ? ctr : NULL, pid);
+	}
+}
+
 void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t pid)
 {
 	const uint64_t begun = clock_mono_ns();
@@ -379,6 +447,7 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 	if (path[0] != '/' || !path[1])
 		return;
 	met(cf, id, path, pid);
+	met_limits(cf, path, pid);
 	cf->spent += clock_mono_ns() - begun;
 }
 
@@ -442,16 +511,12 @@ static void look_again(struct cgroup_facts *cf, struct unit *u)
 /* Readers of the recording give the name to earlier samples, too (sample_cgroups.h). */
 static void known_now(struct cgroup_facts *cf, struct unit *u, const struct container *ctr)
 {
-	const struct ev_container old = u->ev;
-
 	u->begun = false;
-	if (strcmp(ctr->cgroup, old.cgroup)) {
+	if (strcmp(ctr->cgroup, u->ev.cgroup)) {
 		met_own(cf, ctr->cgroup, node_of(cf, ctr->cgroup, 0, ""), ctr, 0);
 		return;
 	}
-	describe(&u->ev, ctr->cgroup, ctr);
-	u->unnamed = ctr->unnamed;
-	free_strings(&old);
+	give_name(u, ctr);
 	look(cf, u, true);
 	put(cf, u, false);
 }
@@ -603,6 +668,7 @@ static void forget(struct cgroup_facts *cf)
 
 	u64map_clear(&cf->by_path);
 	u64map_clear(&cf->born);
+	u64map_clear(&cf->passed);
 	for (size_t i = 0; i < cf->n; i++) {
 		struct unit *u = cf->unit[i];
 

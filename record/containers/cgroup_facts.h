@@ -1,9 +1,9 @@
 /*
  * Records which containers the samples belong to. For each sampled cgroup it writes an
  * ev_container: the container it belongs to (or the cgroup itself), its names, CPU limit and
- * counters. Only sampled cgroups are read: at the first sample in a segment, when one of their
- * processes ends, from time to time, and at the segment's end. A removed cgroup keeps the counters
- * of its last reading.
+ * counters. It does so, too, for the cgroups with a CPU limit that a sampled one is in. Only these
+ * are read: at the first sample in a segment, when one of their processes ends, from time to time,
+ * and at the segment's end. A removed cgroup keeps the counters of its last reading.
  */
 #ifndef NSPROF_CGROUP_FACTS_H
 #define NSPROF_CGROUP_FACTS_H
@@ -46,7 +46,7 @@ struct facts_used {
 /*
  * CPU time used by those cgroups of the target that had samples, from the first reading of each
  * (not before its first sample) to the last: never more than they really used. Not known for a
- * target cgroup that lies inside a container, or that only holds containers.
+ * target cgroup that lies inside a container, or that has no limit and only holds containers.
  */
 struct facts_used cgroup_facts_used(const struct cgroup_facts *cf);
 /* Cgroup @id was created in this segment, so all its CPU time counts. */

@@ -65,7 +65,7 @@ static uint32_t base_node(struct states *s, const struct wait_part *p)
 	const uint32_t node = lead->kind == LEAD_KNOWN ? lead->node : STACKTREE_ROOT;
 
 	if (p->sampled)
-		return p->stack;
+		return p->stack & ~STACK_LIMITED;
 	if (p->brief)
 		return stacktree_child(&s->c->tree, node, s->brief);
 	switch (p->kind) {
@@ -131,7 +131,7 @@ static enum lead_state state_of(const struct wait_part *p, wait_reason reason)
 	case WAIT_RUNNING:
 		return STATE_RUNNING;
 	case WAIT_PREEMPTED:
-		return wait_reason_is_throttled(reason) ? STATE_THROTTLED : STATE_RUNNABLE;
+		return wait_reason_is_throttled(reason, p->sampled && p->stack & STACK_LIMITED) ? STATE_THROTTLED : STATE_RUNNABLE;
 	case WAIT_QUEUED:
 	case WAIT_STARTING:
 		return STATE_RUNNABLE;

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/xalloc.h"
+#include "recording/ctr_table.h"
 #include "recording/rec_events.h"
 #include "replay/collect.h"
 #include "replay/collect_priv.h"
 #include "replay/collect_waits_priv.h"
+#include "replay/sample_cgroups.h"
 #include "replay/sample_filter.h"
 
 #define NO_IMAGE UINT32_MAX
@@ -138,9 +140,9 @@ bool collect_waits_off(const struct collect *c, uint32_t event)
 	return c->waits && event == c->waits->event;
 }
 
-static bool same_stack(const struct held *h, const struct seen *s)
+static bool same_stack(const struct held *h, const struct seen *s, const char *cgroup)
 {
-	return h->image == NO_IMAGE && h->seen.node == s->node && h->seen.end == s->end && h->seen.at == s->at &&
+	return h->image == NO_IMAGE && h->cgroup == cgroup && h->seen.node == s->node && h->seen.end == s->end && h->seen.at == s->at &&
 	       h->seen.joined == s->joined && h->seen.border == s->border && h->seen.event == s->event;
 }
 
@@ -152,11 +154,12 @@ static uint32_t add_held(struct collect_waits *cw, const struct held *h)
 }
 
 /* The number of a stack: equal ones share one. */
-static uint32_t hold_stack(struct collect_waits *cw, const struct seen *seen)
+static uint32_t hold_stack(struct collect_waits *cw, const struct seen *seen, const char *cgroup)
 {
-	const struct held h = { .seen = *seen, .image = NO_IMAGE };
+	const struct held h = { .seen = *seen, .cgroup = cgroup, .image = NO_IMAGE };
 	uint64_t hash = hash_combine((uint64_t)seen->joined << 32 | seen->node, seen->border ^ (uint64_t)seen->event << 56);
 
+	hash = hash_combine(hash, (uintptr_t)cgroup);
 	/* Each sample is one of its own. */
 	if (cw->c->opts.each)
 		return add_held(cw, &h);
@@ -167,7 +170,7 @@ static uint32_t hold_stack(struct collect_waits *cw, const struct seen *seen)
 
 		if (is_new)
 			*at = add_held(cw, &h);
-		if (is_new || same_stack(&cw->held[*at], seen))
+		if (is_new || same_stack(&cw->held[*at], seen, cgroup))
 			return (uint32_t)*at;
 	}
 }
@@ -177,11 +180,13 @@ void collect_waits_hold(struct collect *c, const struct replay_sample *s, const 
 {
 	struct collect_waits *cw = c->waits;
 	const bool running = s->ev->event == cw->running;
+	const char *cgroup = c->opts.throttles ? s->cgroup : NULL;
 	uint32_t stack = WAITS_HIDDEN;
 
 	if (seen && (!s->img->kernel || c->opts.all_waits)) {
-		stack = entered ? add_held(cw, &(struct held){ .seen = *seen, .entered = *entered, .image = s->img->index, .part = s->part }) :
-				  hold_stack(cw, seen);
+		stack = entered ? add_held(cw, &(struct held){ .seen = *seen, .cgroup = cgroup, .entered = *entered,
+							       .image = s->img->index, .part = s->part }) :
+				  hold_stack(cw, seen, cgroup);
 		cw->held[stack].samples++;
 	}
 	waits_sample(cw->waits, s->ev, running, stack, seen ? seen->slot : 0, s->ev->period ? s->ev->period : 1);
@@ -212,6 +217,7 @@ static bool had_entered(struct collect *const *all, size_t nall, const struct he
 void collect_waits_resolve(struct collect *c, struct collect *const *all, size_t nall)
 {
 	struct collect_waits *cw = c->waits;
+	const struct ctr_table *ctrs = sample_cgroups_containers(replay_cgroups(c->rp));
 	const struct callchain **ccs;
 
 	if (!cw || c->opts.each)
@@ -225,6 +231,7 @@ void collect_waits_resolve(struct collect *c, struct collect *const *all, size_t
 		const bool joins = s->joined && callchain_join_holds(ccs, nall, s->border);
 
 		h->node = joins ? s->joined : s->node;
+		h->limited = h->cgroup && ctr_table_throttled(ctrs, h->cgroup);
 		/* Samples that are counted for an event of their own, too, have ended there. */
 		if (s->event == cw->event || c->opts.event != REC_EVENTS_ALL)
 			collect_count_end(c, joins ? UNWIND_JOINED : s->end, joins ? 0 : s->at,
@@ -249,9 +256,9 @@ struct map {
 static void map_row(void *ctx, uint32_t *stack, uint32_t *slot)
 {
 	const struct map *m = ctx;
-	const uint32_t node = m->cw->held[*stack].node;
+	const struct held *h = &m->cw->held[*stack];
 
-	*stack = m->nodes ? m->nodes[node] : node;
+	*stack = (m->nodes ? m->nodes[h->node] : h->node) | (h->limited ? STACK_LIMITED : 0);
 	*slot = m->slots ? m->slots[*slot] : *slot;
 }
 

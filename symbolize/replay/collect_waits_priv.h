@@ -15,14 +15,22 @@ struct collect;
 
 #define NO_EVENT UINT32_MAX
 
+/*
+ * What struct waits calls a stack is the index of a struct held, and once settled its node; with this
+ * bit if a CPU limit throttled the samples' cgroup at some time.
+ */
+#define STACK_LIMITED 0x80000000u
+
 /* A stack that samples are held for. */
 struct held {
 	struct seen seen;
+	const char *cgroup;	/* interned by the replay; NULL: nobody asks */
 	/* If @image is not UINT32_MAX: its stack if the image had begun to run before @part. */
 	struct seen entered;
 	uint32_t image, part;
 	uint64_t samples;
-	uint32_t node;		/* after collect_waits_resolve() */
+	uint32_t node;		/* after collect_waits_resolve(), as @limited */
+	bool limited;		/* STACK_LIMITED */
 };
 
 /* What leads the stacks of a thread. */

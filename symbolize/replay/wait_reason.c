@@ -11,7 +11,8 @@ enum {
 	R_NONE, R_FUTEX, R_EPOLL, R_POLL, R_PIPE, R_SOCKET, R_DISK, R_SLEEP, R_CHILD, R_SIGNAL, R_STOPPED, R_EVENTFD,
 	R_TIMERFD, R_INOTIFY, R_TTY, R_IPC, R_IO_URING, R_AIO, R_FILE_LOCK, R_KERNEL_LOCK, R_FUSE, R_NETWORK_FS, R_MEMORY,
 	R_RCU, R_SECCOMP, R_KVM, R_PAGE_FAULT, R_THROTTLED,
-	R_RESCHED, R_TASK_WORK,		/* together, innermost: throttled */
+	R_RESCHED, R_TASK_WORK,
+	R_AFTER_WORK,		/* both, innermost: preempted after task work, or throttled by it */
 	REASONS,
 };
 
@@ -188,7 +189,8 @@ static const struct {
 	{ "faultin_page", R_PAGE_FAULT },
 	/*
 	 * 6.18; before, nothing on the stack tells. Work that a thread does on its way to user space
-	 * takes it off the queue, and either there or right after it the thread leaves the CPU.
+	 * takes it off the queue, and either there or right after it the thread leaves the CPU. After
+	 * other such work, a thread that is preempted leaves it there, too.
 	 */
 	{ "throttle_cfs_rq_work", R_THROTTLED },
 	{ "__cond_resched", R_RESCHED },
@@ -218,7 +220,7 @@ wait_reason wait_reason_of(const char *name, bool throttles)
 wait_reason wait_reason_add(wait_reason so_far, wait_reason outer)
 {
 	if (so_far == R_RESCHED && outer == R_TASK_WORK)
-		return R_THROTTLED;
+		return R_AFTER_WORK;
 	if (outer == R_TASK_WORK)
 		return so_far;
 	if (!so_far || so_far == R_RESCHED || outer == R_THROTTLED)
@@ -241,7 +243,7 @@ const char *wait_reason_text(wait_reason reason)
 	return reason < REASONS ? texts[reason] : NULL;
 }
 
-bool wait_reason_is_throttled(wait_reason reason)
+bool wait_reason_is_throttled(wait_reason reason, bool limited)
 {
-	return reason == R_THROTTLED;
+	return reason == R_THROTTLED || (reason == R_AFTER_WORK && limited);
 }

@@ -26,7 +26,11 @@ wait_reason wait_reason_add(wait_reason so_far, wait_reason outer);
 bool wait_reason_throttles(const char *release);
 /* "[futex]"; NULL for 0. */
 const char *wait_reason_text(wait_reason reason);
-/* Did the thread's cgroup use up its CPU limit? Then it could run, but may not. */
-bool wait_reason_is_throttled(wait_reason reason);
+/*
+ * Had the cgroup of a preempted thread used up its CPU limit? Then it could run, but may not.
+ * @limited: counts of the kernel show that it did so during the recording. Some stacks prove it
+ * without.
+ */
+bool wait_reason_is_throttled(wait_reason reason, bool limited);
 
 #endif

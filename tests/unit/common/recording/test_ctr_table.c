@@ -254,6 +254,43 @@ static void test_counters(void **state)
 	ctr_table_free(t);
 }
 
+static void add_cpu(struct ctr_table *t, const char *path, const char *id, uint64_t throttled, uint64_t us)
+{
+	struct ev_container ev = event(path, 10, *id ? "docker" : "", id, id);
+
+	read_cpu(&ev, 0, 500, throttled, us);
+	ctr_table_add(t, &ev);
+}
+
+/* What was throttled within the recording, or lies in it: not next to it, above it, or before it. */
+static void test_throttled(void **state)
+{
+	struct ctr_table *t = ctr_table_new();
+
+	(void)state;
+	add_cpu(t, "/pod", "", 7, 1000);
+	add_cpu(t, "/pod/web", "web", 0, 0);
+	add_cpu(t, "/free", "free", 9, 1000);
+	add_cpu(t, "/again", "one", 0, 0);
+	assert_false(ctr_table_throttled(t, "/pod"));
+	add_cpu(t, "/pod", "", 8, 1100);
+	add_cpu(t, "/pod/web", "web", 0, 0);
+	add_cpu(t, "/free", "free", 9, 1000);
+	/* Another container has the path later on. */
+	add_cpu(t, "/again", "one", 1, 10);
+	add_cpu(t, "/again", "two", 0, 0);
+	assert_true(ctr_table_throttled(t, "/pod"));
+	assert_true(ctr_table_throttled(t, "/pod/web"));
+	assert_true(ctr_table_throttled(t, "/pod/web/inner"));
+	assert_true(ctr_table_throttled(t, "/again"));
+	assert_false(ctr_table_throttled(t, "/free"));
+	assert_false(ctr_table_throttled(t, "/podium"));
+	assert_false(ctr_table_throttled(t, "/never/seen"));
+	assert_false(ctr_table_throttled(t, "/"));
+	assert_false(ctr_table_throttled(t, ""));
+	ctr_table_free(t);
+}
+
 /* The path later belongs to another container, as with runc and a fixed path. */
 static void test_path_again(void **state)
 {
@@ -303,6 +340,7 @@ int main(void)
 		cmocka_unit_test(test_lives),
 		cmocka_unit_test(test_same_names),
 		cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_throttled),
 		cmocka_unit_test(test_path_again),
 		cmocka_unit_test(test_clean_text),
 	};

@@ -17,6 +17,7 @@
 
 #include "containers/cgroup_facts.h"
 #include "containers/container_lookup.h"
+#include "containers/containers.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "recording/rec_reader.h"
@@ -157,6 +158,79 @@ static int note_name(void *ctx, const struct ev_container *ev)
 	return 0;
 }
 
+/* Its limit is not readable here, but that there are periods shows that it has one. */
+static void make_cgroup(const char *top, const char *path, int throttled)
+{
+	char name[256], text[256];
+
+	snprintf(name, sizeof(name), "%s%s", top, path);
+	mkdir(name, 0755);
+	snprintf(name, sizeof(name), "%s%s/cpu.stat", top, path);
+	snprintf(text, sizeof(text), "usage_usec 5\nnr_periods %d\nnr_throttled %d\nthrottled_usec %d\n", throttled, throttled, throttled);
+	write_text(name, text);
+}
+
+static int note_limit(void *ctx, const struct ev_container *ev)
+{
+	char *text = ctx;
+
+	snprintf(text + strlen(text), 256 - strlen(text), "%s %d\n", ev->cgroup, (int)ev->nr_throttled);
+	return 0;
+}
+
+/* Cgroups with a limit that a sampled one is in, once in a segment. */
+static void test_limits_above(void **state)
+{
+	static const struct event_ops ops = { .container = note_limit };
+	struct cgroup_list none = { 0 };
+	struct cgroup_fs fs = { .v2 = true };
+	char top[] = "/tmp/nsprof-facts-XXXXXX", path[64], text[256] = "";
+	struct containers *cs;
+	struct cgroup_facts *cf;
+	struct rec_reader *r;
+	struct rec_writer *w;
+	int fd, err;
+
+	(void)state;
+	assert_non_null(mkdtemp(top));
+	make_cgroup(top, "/slice", 0);
+	make_cgroup(top, "/slice/had", 3);
+	make_cgroup(top, "/slice/had/pod", 7);
+	make_cgroup(top, "/slice/had/pod/one", 0);
+	make_cgroup(top, "/slice/had/pod/two", 0);
+	strcpy(fs.mount, top);
+	fs.fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/rec", top);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	cs = containers_new(&fs, NULL);
+	cf = cgroup_facts_new(&fs, &none, cs, NULL, w);
+	cgroup_facts_met(cf, 0, "/slice/had/pod/one", 0);
+	cgroup_facts_met(cf, 0, "/slice/had/pod/two", 0);
+	make_cgroup(top, "/slice/had/pod", 9);
+	cgroup_facts_cut(cf, true);
+	cgroup_facts_free(cf);
+	assert_int_equal(rec_writer_finish(w), 0);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, text), 0);
+	rec_reader_close(r);
+	rec_writer_free(w);
+	close(fd);
+	close(fs.fd);
+	containers_free(cs);
+	snprintf(path, sizeof(path), "rm -r %s", top);
+	assert_int_equal(system(path), 0);
+	/* Without time to look, all are written. */
+	if (strstr(text, "/slice 0")) {
+		print_message("the CPU was taken for 5 ms\n");
+		skip();
+	}
+	assert_string_equal(text, "/slice/had/pod/one 0\n/slice/had/pod 7\n/slice/had 3\n/slice/had/pod/two 0\n"
+				  "/slice/had/pod/one 0\n/slice/had/pod 9\n/slice/had 3\n/slice/had/pod/two 0\n");
+}
+
 /*
  * Lookups may take 1/20 of the time, so the next one is delayed. The runtime was queried a moment
  * ago when the container's program is executed, and its state appears, among a thousand others. The
@@ -237,6 +311,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_at_least),
+		cmocka_unit_test(test_limits_above),
 		cmocka_unit_test(test_exec_out_of_turn),
 	};
 

@@ -482,7 +482,8 @@ static void test_reasons(void **state)
 		{ "[wait child]", { "schedule", "do_wait", "kernel_wait4" } },
 		{ "[signal]", { "schedule", "do_sigtimedwait.isra.0", "__x64_sys_rt_sigtimedwait" } },
 		{ "[throttled]", { "schedule", "throttle_cfs_rq_work", "task_work_run", "exit_to_user_mode_loop" } },
-		{ "[throttled]", { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
+		/* It may have been throttled by this work, or preempted after other work. */
+		{ NULL, { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
 		{ "[socket]", { "__cond_resched", "__release_sock", "tcp_recvmsg", "sock_recvmsg" } },
 		{ NULL, { "schedule", "task_work_run", "exit_to_user_mode_loop" } },
 		{ NULL, { "schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt" } },
@@ -498,6 +499,33 @@ static void test_reasons(void **state)
 			assert_string_equal(wait_reason_text(reason), cases[i].reason);
 		else
 			assert_null(wait_reason_text(reason));
+	}
+}
+
+/* Whether a preempted thread is throttled, if the kernel's counters say that its cgroup was not, or was. */
+static void test_reasons_of_preempted(void **state)
+{
+	static const struct {
+		bool never, limited;
+		const char *stack[10];
+	} cases[] = {
+		{ true, true, { "schedule", "throttle_cfs_rq_work", "task_work_run", "exit_to_user_mode_loop" } },
+		{ false, true, { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
+		{ false, false, { "__cond_resched", "__release_sock", "tcp_recvmsg", "sock_recvmsg" } },
+		{ false, false, { "schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt" } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		wait_reason reason = 0, before_6_18 = 0;
+
+		for (int k = 0; k < 10 && cases[i].stack[k]; k++) {
+			reason = wait_reason_add(reason, wait_reason_of(cases[i].stack[k], true));
+			before_6_18 = wait_reason_add(before_6_18, wait_reason_of(cases[i].stack[k], false));
+		}
+		assert_int_equal(wait_reason_is_throttled(reason, false), cases[i].never);
+		assert_int_equal(wait_reason_is_throttled(reason, true), cases[i].limited);
+		assert_false(wait_reason_is_throttled(before_6_18, true));
 	}
 }
 
@@ -518,6 +546,7 @@ int main(void)
 		cmocka_unit_test(test_comes_running), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_alternating), cmocka_unit_test(test_shares), cmocka_unit_test(test_exact_sums),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_reasons_of_preempted),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
