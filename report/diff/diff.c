@@ -130,7 +130,8 @@ static size_t choose_columns(struct diff *d)
 		bool same = true;
 
 		for (unsigned int s = 0; s < DIFF_SIDES; s++)
-			same = same && r->samples[s][DIFF_SELF] == r->samples[s][DIFF_TOTAL];
+			same = same && r->samples[s][DIFF_SELF] == r->samples[s][DIFF_TOTAL] &&
+			       r->weight[s][DIFF_SELF] == r->weight[s][DIFF_TOTAL];
 		for (unsigned int v = 0; v < DIFF_VALUES; v++) {
 			r->column[v] = UINT32_MAX;
 			if (row_samples(r, v) < min || (!i && d->opts.per == DIFF_PER_TOTAL))

@@ -36,6 +36,7 @@ void amounts_init(struct amounts *a, const struct profile *p, enum diff_per per,
 	memset(a, 0, sizeof(*a));
 	a->profile = p;
 	a->frame_row = frame_row;
+	wait_frames_init(&a->waits, p);
 	a->nblocks = blocks_of(p, per);
 	a->group = (a->nblocks + AMOUNTS_BLOCKS_MAX - 1) / AMOUNTS_BLOCKS_MAX;
 }
@@ -43,6 +44,7 @@ void amounts_init(struct amounts *a, const struct profile *p, enum diff_per per,
 void amounts_fini(struct amounts *a)
 {
 	free(a->frame_row);
+	wait_frames_fini(&a->waits);
 	free(a->stack);
 	free(a->seen);
 }
@@ -57,6 +59,8 @@ void amounts_rows(struct amounts *a, size_t nrows)
 size_t amounts_stack(struct amounts *a, uint32_t node)
 {
 	const struct profile *p = a->profile;
+	const uint32_t own = wait_frames_own(&a->waits, node);
+	bool within = false;
 	size_t n = 0;
 
 	a->self = 0;
@@ -68,11 +72,12 @@ size_t amounts_stack(struct amounts *a, uint32_t node)
 	for (; node; node = p->nodes[node].parent) {
 		uint32_t row = a->frame_row[p->nodes[node].frame];
 
+		within |= node == own;
+		if (within && !a->self)
+			a->self = row;
 		if (!row || a->seen[row] == a->serial)
 			continue;
 		a->seen[row] = a->serial;
-		if (!n)
-			a->self = row;
 		XGROW(a->stack, n, a->stack_cap);
 		a->stack[n++] = row;
 	}

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "diff/diff.h"
+#include "profile/wait_frames.h"
 
 enum {
 	AMOUNTS_COLUMNS_MAX = 8192,	/* time and memory of the statistics grow with it */
@@ -18,12 +19,13 @@ enum {
 struct amounts {
 	const struct profile *profile;	/* borrowed */
 	uint32_t *frame_row;	/* owned; [frame] -> row, 0: not a function */
+	struct wait_frames waits;	/* owned */
 	uint32_t nblocks;	/* number of blocks in the profile's time */
 	uint32_t group;		/* blocks of the profile that form one block of the run */
 	uint32_t *stack;	/* owned; rows of the last amounts_stack(), each once, innermost
 				 * first */
 	size_t stack_cap;
-	uint32_t self;		/* row in which the stack's samples end; 0: none */
+	uint32_t self;		/* row in which the stack's samples end or wait; 0: none */
 	uint32_t *seen;		/* owned; [row] -> number of the last stack that had it */
 	size_t nrows;
 	uint32_t serial;

@@ -238,6 +238,27 @@ function covered(t, hits, total) {
 	return sum;
 }
 
+// The node of the function that the stack of node i is in when it ends, as wait_frames.c has it: a
+// thread off the CPU is in the function that called the scheduler.
+function ownNode(t, frames, i) {
+	const named = function (node) { return node && !frames.kind[t.frame[node]] && !frames.dso[t.frame[node]] ? frames.name[t.frame[node]] : ''; };
+	const kernel = function (node) { return node && frames.kind[t.frame[node]] === KERNEL; };
+	const scheduler = function (node) {
+		return kernel(node) && /^(_?_?schedule|io_schedule|preempt_schedule|__cond_resched|finish_task_switch)/.test(frames.name[t.frame[node]]);
+	};
+	let up = t.parent[i];
+	if (!up || !STATE_COLORS.has(named(i)) || frames.kind[t.frame[up]] === LEADING)
+		return i;
+	if (named(i) === '[running]')
+		return up;
+	if (named(up)[0] === '[' && (kernel(t.parent[up]) || named(t.parent[up]) === '[parked]'))
+		up = t.parent[up];
+	let own = up;
+	while (scheduler(own))
+		own = t.parent[own];
+	return own && frames.kind[t.frame[own]] !== LEADING ? own : up;
+}
+
 // Functions by name (kernel functions separately), with self and total of each side. A recursive
 // function counts once per stack. A leading frame with the same name is not one of its calls.
 function functions(view, weights) {
@@ -266,8 +287,10 @@ function functions(view, weights) {
 		// A function that was also called, not only inlined, appears as in report's table.
 		if (fn.kind === INLINED)
 			fn.kind = frames.kind[f];
+		const ends = weights.some(function (w) { return w.self[i]; });
+		const own = ends ? at[of[t.frame[ownNode(t, frames, i)]]] : fn;
 		weights.forEach(function (w, k) {
-			fn.self[k] += w.self[i];
+			own.self[k] += w.self[i];
 			if (outermost)
 				fn.total[k] += w.total[i];
 		});

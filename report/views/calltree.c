@@ -103,7 +103,13 @@ static void add_saturated(uint64_t *to, uint64_t n)
 
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n)
 {
-	add_saturated(&t->nodes[node].self, n);
+	calltree_count_for(t, node, node, n);
+}
+
+void calltree_count_for(struct calltree *t, uint32_t node, uint32_t own, uint64_t n)
+{
+	add_saturated(&t->nodes[own].self, n);
+	add_saturated(&t->nodes[node].total, n);
 }
 
 static int by_name(const void *a, const void *b, void *ctx)
@@ -118,11 +124,8 @@ static int by_name(const void *a, const void *b, void *ctx)
 void calltree_sum(struct calltree *t)
 {
 	/* Children have larger numbers than their parents. */
-	for (uint32_t i = t->n; i-- > 0;) {
-		add_saturated(&t->nodes[i].total, t->nodes[i].self);
-		if (i)
-			add_saturated(&t->nodes[t->nodes[i].parent].total, t->nodes[i].total);
-	}
+	for (uint32_t i = t->n; i-- > 1;)
+		add_saturated(&t->nodes[t->nodes[i].parent].total, t->nodes[i].total);
 }
 
 void calltree_sort(struct calltree *t, uint32_t node)

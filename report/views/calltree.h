@@ -29,7 +29,7 @@ struct calltree_node {
 	uint32_t depth;		/* the root (node 0) is 0 */
 	uint8_t hue;		/* enum frame_hue */
 	uint64_t self;		/* stacks that end here */
-	uint64_t total;		/* set by calltree_sum(): stacks that pass through or end here */
+	uint64_t total;		/* after calltree_sum(): stacks that pass through or end here */
 };
 
 struct calltree {
@@ -56,6 +56,8 @@ uint32_t calltree_child(struct calltree *t, uint32_t parent, uint32_t name, uint
 uint32_t calltree_add(struct calltree *t, uint32_t parent, uint32_t name, uint8_t hue);
 /* Counts @n stacks that end at @node. Saturates. */
 void calltree_count(struct calltree *t, uint32_t node, uint64_t n);
+/* The same, but it is @own, which is above @node, that has them as its own. */
+void calltree_count_for(struct calltree *t, uint32_t node, uint32_t own, uint64_t n);
 /* Computes the total of all nodes. Call once, after the last stack. */
 void calltree_sum(struct calltree *t);
 /* Sorts the children of a node by name, bytewise. */
@@ -78,7 +80,7 @@ struct calltree *calltree_of_groups(const struct profile *p, const uint32_t *thr
 				    bool period);
 /*
  * The same of the stacks that end with @state, without its frame unless they have no other. STATES:
- * of those that end with none.
+ * of those that end with none. Their own function is that of wait_frames.h.
  */
 struct calltree *calltree_of_state(const struct profile *p, const uint32_t *threads, const uint32_t *frames,
 				   bool period, enum lead_state state);

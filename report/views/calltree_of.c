@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "profile/lead_frames.h"
+#include "profile/wait_frames.h"
 #include "views/calltree.h"
 
 #define AHEAD 64	/* nodes */
@@ -26,6 +27,7 @@ struct builder {
 	uint8_t *states;	/* [frame] -> enum lead_state; owned */
 	bool one_state;		/* only stacks that end with @state, without it */
 	enum lead_state state;
+	struct wait_frames waits;	/* with @one_state */
 	uint32_t *names;	/* unless by groups: [frame] -> id in the tree */
 	bool distinct;		/* no two frames look alike, so no two children of a caller do */
 	/* Nodes of the tree by those of the profile, below one leading node at a time. */
@@ -320,8 +322,9 @@ static void count_all(struct builder *b, bool period, double least)
 		b->lead = parts[k].lead;
 		for (size_t i = parts[k].first; i < parts[k].end; i++) {
 			const struct profile_count *c = &p->counts[i];
+			const uint32_t end = stateless(b, c->node), own = b->one_state ? wait_frames_own(&b->waits, c->node) : end;
 
-			calltree_count(b->t, tree_node(b, stateless(b, c->node)), weight_of(p, c, period));
+			calltree_count_for(b->t, tree_node(b, end), tree_node(b, own), weight_of(p, c, period));
 		}
 	}
 	free(parts);
@@ -365,8 +368,12 @@ struct calltree *calltree_of_state(const struct profile *p, const uint32_t *thre
 				   bool period, enum lead_state state)
 {
 	struct builder b = { .p = p, .thread_groups = threads, .frame_groups = frames, .one_state = true, .state = state };
+	struct calltree *t;
 
-	return by_groups(&b, period);
+	wait_frames_init(&b.waits, p);
+	t = by_groups(&b, period);
+	wait_frames_fini(&b.waits);
+	return t;
 }
 
 void calltree_states(const struct profile *p, bool have[STATES + 1])

@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "profile/folded_frame.h"
+#include "profile/wait_frames.h"
 
 /* A stack of names in a row of the table. */
 struct chain {
@@ -114,7 +115,9 @@ static void merge(struct chains *cs, int (*order)(const void *, const void *))
 static void collect(struct chains *cs, const struct profile *p, const struct groups *gs)
 {
 	uint32_t *path = xcalloc((size_t)p->nnodes + 1, sizeof(*path));
+	struct wait_frames waits;
 
+	wait_frames_init(&waits, p);
 	cs->list = xcalloc(p->ncounts + 1, sizeof(*cs->list));
 	for (size_t i = 0; i < p->ncounts; i++) {
 		const struct profile_count *c = &p->counts[i];
@@ -123,7 +126,7 @@ static void collect(struct chains *cs, const struct profile *p, const struct gro
 		if (!c->node && gs->nframes > 1)
 			continue;
 		cs->list[cs->n++] = (struct chain){
-			.thread = gs->threads[c->thread], .frame = gs->frames[p->nodes[c->node].frame],
+			.thread = gs->threads[c->thread], .frame = gs->frames[p->nodes[wait_frames_own(&waits, c->node)].frame],
 			.node = c->node, .samples = c->samples, .period = c->period,
 		};
 	}
@@ -132,6 +135,7 @@ static void collect(struct chains *cs, const struct profile *p, const struct gro
 	for (size_t i = 0; i < cs->n; i++)
 		cs->list[i].text = stack_text(p, cs->list[i].node, cs->o->callee, path);
 	merge(cs, by_row);
+	wait_frames_fini(&waits);
 	free(path);
 }
 

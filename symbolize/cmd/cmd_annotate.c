@@ -363,6 +363,16 @@ struct run {
 	struct cache *cache;
 };
 
+/* All waits are in the kernel's scheduler, and wall time is mostly waits. */
+static bool has_waits(const struct ev_event *ev)
+{
+	if (ev->role != ROLE_WAITS && ev->role != ROLE_WALL)
+		return false;
+	pr_err("the event '%s' has time off the CPU, which is spent at no instruction; choose another one with --event, or see with "
+	       "nsprof report which functions wait", ev->name);
+	return true;
+}
+
 static int annotate(void *ctx)
 {
 	const struct run *run = ctx;
@@ -379,6 +389,10 @@ static int annotate(void *ctx)
 	s.r = event_choice_open(cfg->input, cfg->event, false, NULL, "", &s.events, &s.event);
 	if (!s.r)
 		return EXIT_FAILURE;
+	if (has_waits(&s.events.table.ev[s.event])) {
+		rec_reader_close(s.r);
+		return EXIT_FAILURE;
+	}
 	alive_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);
 	s.pass = (struct stack_pass){ .cache = run->cache, .inlines = names.inlines };

@@ -43,8 +43,20 @@ is "report: a column for each state" "$(rows --event off-cpu --sort comm | jq -r
 	"$(grep -v '^on ' truth | awk '{ k = $1 " " $(NF - 1); n[k] += $NF } END { for (k in n) print k, n[k] }' | sort)"
 is "for each function, too" "$(rows --event off-cpu --sort comm,symbol | jq '.rows[] | select(.comm == "mixed" and .symbol == "app_outer") | .runnable')" \
 	"$(awk '/^mixed app_outer - / { print $NF }' truth)"
-is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol | select(startswith("["))' | sort | tr '\n' ' ')" \
+is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu --sort symbol | jq -r '.rows[].symbol | select(startswith("["))' | sort | tr '\n' ' ')" \
 	"[epoll] [futex] [page fault] [sleep] [starting] "
+is "Self is the function that waits, not the scheduler or the reason" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol' | LC_ALL=C sort | tr '\n' ' ')" \
+	"[starting] do_nanosleep ep_poll exit_to_user_mode_loop folio_wait_bit_common futex_wait_queue "
+is "and it is all of its time" "$(rows --event off-cpu --no-children --sort symbol | jq '.rows[] | select(.symbol == "do_nanosleep") | .period')" \
+	"$(awk '/ \[sleep\] / { n += $NF } END { printf "%.0f\n", n }' truth)"
+if command -v chromium >/dev/null && command -v node >/dev/null; then
+	"$NSPROF" report -q --event off-cpu --format html -o off.html -i p
+	TMPDIR=$T timeout 100 node "$TOP/tests/tools/page.js" off.html "$TOP/tests/tools/events_page.js" >did 2>&1
+	is "the page's table has the same" "$(awk '$1 ~ /%$/ && $1 + 0 > 0 { print $3, $NF }' did | tr -d , | sort -u)" \
+		"$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[] | "\(.period) \(.symbol)"' | sort)"
+else
+	skip "the page's table" "chromium or node is not installed"
+fi
 is "each event has its own" "$(rows --sort comm | jq -r '.rows[] | select(.comm == "polls") | to_entries[].key | select(test("run|block|thr"))' | tr '\n' ' ')" \
 	"runnable:off-cpu blocked:off-cpu running:wall runnable:wall blocked:wall "
 is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["period:wall"] > 0) | "on \(.comm) \(.["running:wall"])"' | grep -v ' 0$' | sort)" "$(grep '^on ' truth | sort)"
@@ -62,6 +74,8 @@ sym --format pprof -o p.gz
 is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
 check_rc "export: the wall clock has no samples of its own" 1 "$NSPROF" export --event wall -o x.perf ns
 like "which it says" "$(cat "$T/check.err")" "the event 'wall' has no samples of its own to export; without --event"
+check_rc "annotate: waits are at no instruction" 1 "$NSPROF" annotate --event off-cpu -i ns app_outer
+like "which it says" "$(cat "$T/check.err")" "the event 'off-cpu' has time off the CPU, which is spent at no instruction; choose another"
 "$NSPROF" info --json ns >info
 is "info: on + off = wall for each thread" "$(jq '[.cpu_times.threads[] | .on_ns + .off_ns + .unknown_ns == .wall_ns] | all' info)" true
 is "info: nothing is unknown" "$(jq '.cpu_times.unknown_ns + .cpu_times.gaps' info)" 0
