@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/intern.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /* One inlined function. */
 struct inline_entry {

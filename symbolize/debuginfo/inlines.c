@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "debuginfo/aranges.h"
+#include "dwarf/aranges.h"
 #include "debuginfo/debugsource.h"
 #include "debuginfo/inline_cache.h"
 #include "debuginfo/inlines_cu.h"
@@ -27,7 +27,7 @@
 #include "debuginfo/inlines_split.h"
 #include "elf/elf_file.h"
 #include "support/cache.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /*
  * Limit for .debug_info, and for all sections that would be decompressed. Larger ones are not worth
@@ -303,7 +303,7 @@ static void index_free(struct inline_index *ix)
 	u64map_fini(&ix->missed);
 	inlines_expect_free(ix->expect);
 	inline_cache_free(ix->kept);
-	inline_dies_free(ix->src.dies);
+	dies_free(ix->src.dies);
 	dwarf_end(ix->src.dw);
 	dwarf_end(ix->alt);
 	free(ix);

@@ -15,6 +15,7 @@
 #include "base/xalloc.h"
 #include "debuginfo/inlines_source.h"
 #include "debuginfo/inlines_split.h"
+#include "dwarf/dies_walk.h"
 
 /* Maximum depth of the tree. Optimizers stop inlining long before. */
 #define DEPTH_MAX	256
@@ -27,7 +28,7 @@
 /* ---- the file ---- */
 
 /* Our reader, set to @die's unit; NULL: libdw has to read it. */
-static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
+static struct dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 {
 	uint64_t off = dwarf_dieoffset(die);
 	Elf_Data *data = NULL;
@@ -38,7 +39,7 @@ static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 	if (src->split)
 		return NULL;
 	if (!src->dies) {
-		src->dies = inline_dies_new();
+		src->dies = dies_new();
 		scn = inline_section(src->dw, ".debug_info", &sh);
 		src->secs.info_size = scn && !(sh.sh_flags & SHF_COMPRESSED) ? sh.sh_size : 0;
 		scn = inline_section(src->dw, ".debug_abbrev", &sh);
@@ -50,33 +51,16 @@ static struct inline_dies *unit_dies(struct inline_source *src, Dwarf_Die *die)
 		}
 	}
 	src->secs.info = (const uint8_t *)die->addr - off;
-	return inline_dies_unit(src->dies, &src->secs, off - dwarf_cuoffset(die)) ? NULL : src->dies;
+	return dies_unit(src->dies, &src->secs, off - dwarf_cuoffset(die)) ? NULL : src->dies;
 }
 
 /* ---- a forward walk ---- */
 
 struct walk {
-	struct inline_die at;			/* the current entry */
+	struct dies_walk in;		/* in.dies NULL: libdw reads, and @path leads to the entry */
 	uint32_t node[DEPTH_MAX];	/* inline node around it, by depth; inline_func_walk() only */
-	size_t depth;			/* 0: done */
-	const struct inline_dies *dies;	/* NULL: libdw reads, and @path leads to the entry: */
 	Dwarf_Die path[DEPTH_MAX];
 };
-
-/* Moves to the entry at @off, or past the ends of lists there. */
-static void walk_to(struct walk *w, uint64_t off)
-{
-	while (w->depth) {
-		if (!off || !inline_dies_read(w->dies, off, &w->at)) {
-			w->depth = 0;
-		} else if (!w->at.tag) {
-			off = w->at.behind;
-			w->depth--;
-		} else {
-			return;
-		}
-	}
-}
 
 /* Makes the last entry of the path the current one. */
 static void walk_look(struct walk *w)
@@ -84,28 +68,28 @@ static void walk_look(struct walk *w)
 	Dwarf_Die *die;
 	uint64_t off;
 
-	if (!w->depth)
+	if (!w->in.depth)
 		return;
-	die = &w->path[w->depth - 1];
+	die = &w->path[w->in.depth - 1];
 	off = dwarf_dieoffset(die);
-	if (off <= w->at.off)
-		w->depth = 0;
-	w->at = (struct inline_die){ .off = off, .tag = (uint32_t)dwarf_tag(die), .has_code = true };
+	if (off <= w->in.at.off)
+		w->in.depth = 0;
+	w->in.at = (struct die){ .off = off, .tag = (uint32_t)dwarf_tag(die), .has_code = true };
 }
 
 /* Moves to the first child of @top. */
 static void walk_start(struct walk *w, struct inline_source *src, Dwarf_Die *top)
 {
-	w->dies = unit_dies(src, top);
-	w->at = (struct inline_die){ .off = dwarf_dieoffset(top) };
+	const struct dies *dies = unit_dies(src, top);
+
 	w->node[0] = INLINE_OUTERMOST;
-	if (w->dies) {
-		w->depth = inline_dies_read(w->dies, w->at.off, &w->at) && w->at.children;
-		walk_to(w, w->at.behind);
-	} else {
-		w->depth = dwarf_child(top, &w->path[0]) == 0;
-		walk_look(w);
+	if (dies) {
+		dies_walk_start(&w->in, dies, dwarf_dieoffset(top));
+		return;
 	}
+	w->in = (struct dies_walk){ .at = { .off = dwarf_dieoffset(top) } };
+	w->in.depth = dwarf_child(top, &w->path[0]) == 0;
+	walk_look(w);
 }
 
 /*
@@ -116,22 +100,20 @@ static void walk_next(struct walk *w, bool into, uint32_t node)
 {
 	Dwarf_Die next;
 
-	into = into && w->depth < DEPTH_MAX;
-	if (w->dies) {
-		into = into && w->at.children;
-		if (into)
-			w->node[w->depth++] = node;
-		walk_to(w, into ? w->at.behind : inline_dies_behind(w->dies, &w->at));
+	into = into && w->in.depth < DEPTH_MAX;
+	if (into)
+		w->node[w->in.depth] = node;
+	if (w->in.dies) {
+		dies_walk_next(&w->in, into);
 		return;
 	}
-	if (into && dwarf_child(&w->path[w->depth - 1], &next) == 0) {
-		w->node[w->depth] = node;
-		w->path[w->depth++] = next;
+	if (into && dwarf_child(&w->path[w->in.depth - 1], &next) == 0) {
+		w->path[w->in.depth++] = next;
 	} else {
-		while (w->depth && dwarf_siblingof(&w->path[w->depth - 1], &next) != 0)
-			w->depth--;
-		if (w->depth)
-			w->path[w->depth - 1] = next;
+		while (w->in.depth && dwarf_siblingof(&w->path[w->in.depth - 1], &next) != 0)
+			w->in.depth--;
+		if (w->in.depth)
+			w->path[w->in.depth - 1] = next;
 	}
 	walk_look(w);
 }
@@ -168,12 +150,12 @@ static size_t walk_ranges(const struct walk *w, struct inline_source *src, struc
 	size_t before = out->n;
 	Dwarf_Die die;
 
-	if (!w->at.has_code)
+	if (!w->in.at.has_code)
 		return 0;
-	if (w->at.high <= w->at.low)
-		return dwarf_offdie(src->dw, w->at.off, &die) ? inline_die_ranges(src, &die, out, id) : 0;
+	if (w->in.at.high <= w->in.at.low)
+		return dwarf_offdie(src->dw, w->in.at.off, &die) ? inline_die_ranges(src, &die, out, id) : 0;
 	if (src->ranges_left)
-		add_range(src, w->at.low, w->at.high, out, id);
+		add_range(src, w->in.at.low, w->in.at.high, out, id);
 	return out->n - before;
 }
 
@@ -182,32 +164,7 @@ static void add_func(const struct walk *w, struct inline_source *src, struct inl
 	if (!walk_ranges(w, src, &cu->ranges, (uint32_t)cu->nfuncs))
 		return;
 	XGROW(cu->funcs, cu->nfuncs, cu->cap);
-	cu->funcs[cu->nfuncs++] = (struct inline_func){ .die = w->at.off, .ranges = RANGES_INIT };
-}
-
-static bool can_hold_functions(uint32_t tag, bool deep)
-{
-	switch (tag) {
-	case DW_TAG_namespace:
-	case DW_TAG_module:
-		return true;
-	/*
-	 * Pascal, Ada, D and GNU C have functions inside functions. Types mostly hold only
-	 * declarations.
-	 */
-	case DW_TAG_subprogram:
-	case DW_TAG_lexical_block:
-	case DW_TAG_inlined_subroutine:
-	case DW_TAG_try_block:
-	case DW_TAG_catch_block:
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-	case DW_TAG_interface_type:
-		return deep;
-	default:
-		return false;
-	}
+	cu->funcs[cu->nfuncs++] = (struct inline_func){ .die = w->in.at.off, .ranges = RANGES_INIT };
 }
 
 static void drop_funcs(struct inline_cu *cu)
@@ -231,9 +188,9 @@ void inline_cu_list(struct inline_source *src, struct inline_cu *cu, bool deep)
 	cu->listed = true;
 	cu->listed_deep = deep;
 	if (dwarf_offdie(src->dw, src->split ? inline_split_top(src->split) : cu->die, &top)) {
-		for (walk_start(w, src, &top); w->depth;
-		     walk_next(w, can_hold_functions(w->at.tag, deep), INLINE_OUTERMOST))
-			if (w->at.tag == DW_TAG_subprogram)
+		for (walk_start(w, src, &top); w->in.depth;
+		     walk_next(w, die_holds_functions(w->in.at.tag, deep), INLINE_OUTERMOST))
+			if (w->in.at.tag == DW_TAG_subprogram)
 				add_func(w, src, cu);
 	}
 	free(w);
@@ -364,7 +321,7 @@ static uint32_t add_node(const struct walk *w, struct inline_source *src, struct
 		ranges_add(&fn->ranges, held.v[i].start, held.v[i].end, id);
 	XGROW(fn->nodes, fn->nnodes, fn->cap);
 	fn->nodes[fn->nnodes] =
-		(struct inline_node){ .die = w->at.off, .parent = parent };
+		(struct inline_node){ .die = w->in.at.off, .parent = parent };
 	XGROW(*own, fn->nnodes, *own_cap);
 	(*own)[fn->nnodes++] = held;
 	return id;
@@ -382,11 +339,11 @@ void inline_func_walk(struct inline_source *src, struct inline_func *fn)
 		inline_die_ranges(src, &top, &whole, 0);
 		ranges_flatten(&whole);
 		walk_start(w, src, &top);
-		while (w->depth) {
-			uint32_t node = w->node[w->depth - 1];
+		while (w->in.depth) {
+			uint32_t node = w->node[w->in.depth - 1];
 			bool into = false;
 
-			switch (w->at.tag) {
+			switch (w->in.at.tag) {
 			case DW_TAG_inlined_subroutine:
 				node = add_node(w, src, fn, node, &whole, &own, &own_cap);
 				into = node != INLINE_OUTERMOST;

@@ -9,7 +9,7 @@
 
 #include "debuginfo/inlines_source.h"
 #include "debuginfo/linetable.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /* One DW_TAG_inlined_subroutine with code. */
 struct inline_node {

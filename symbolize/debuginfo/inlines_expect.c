@@ -12,8 +12,8 @@
 #include "base/sort_u64.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "debuginfo/aranges.h"
-#include "support/ranges.h"
+#include "dwarf/aranges.h"
+#include "base/ranges.h"
 
 struct inlines_expect {
 	struct elf_file *from;	/* borrowed */

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "debuginfo/inlines_dies.h"
 #include "debuginfo/linetable.h"
+#include "dwarf/dies.h"
 #include "elf/elf_file.h"
 
 /* A file with debug info, as a whole. */
@@ -22,8 +22,8 @@ struct inline_source {
 	bool have_lines; /* @lines was filled */
 	struct linetable_sections lines;
 	uint64_t info_size; /* bytes of .debug_info; 0: not looked at yet */
-	struct inline_dies *dies; /* owned; NULL until needed */
-	struct inline_dies_sections secs; /* for @dies */
+	struct dies *dies; /* owned; NULL until needed */
+	struct dies_sections secs; /* for @dies */
 	struct inline_split *split; /* this source is one split unit; NULL: it is not */
 	size_t rows_left; /* number of line table rows that may still be read */
 };

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 struct inline_source;
 struct inline_split;

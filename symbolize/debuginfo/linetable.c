@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /* The constants that are used here: DWARF 5, 7.22 and 7.5.6. */
 enum {

@@ -9,7 +9,7 @@
 
 #include "base/xalloc.h"
 #include "jit/perfmap_line.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 struct perfmap {
 	char *text;		/* owned copy; the newlines of good lines are NULs */

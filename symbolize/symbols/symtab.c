@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "elf/elf_file.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 #include "symbols/minidebug.h"
 #include "symbols/symbols_wanted.h"
 

@@ -3,10 +3,10 @@
 
 #include "../fuzz.h"
 #include "base/strbuf.h"
-#include "debuginfo/aranges.h"
+#include "dwarf/aranges.h"
 #include "debuginfo/linetable.h"
 #include "elf/elf_file.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /* A binary with code at 0x1000 to 0x11000: rows elsewhere are of code that the linker dropped. */
 static const struct {

@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "debuginfo/aranges.h"
+#include "dwarf/aranges.h"
 #include "elf/elf_file.h"
 #include "toolrun.h"
 

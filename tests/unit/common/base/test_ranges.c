@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "random.h"
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 #define SPACE 200
 

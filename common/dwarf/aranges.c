@@ -2,7 +2,7 @@
  * Reads .debug_aranges (DWARF 5, 6.1.2). libdw's reader looks at the header of every unit that is
  * named there, which needs all of .debug_info unpacked.
  */
-#include "debuginfo/aranges.h"
+#include "dwarf/aranges.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* Makes disjoint address ranges from overlapping ones. */
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 #include <stdlib.h>
 

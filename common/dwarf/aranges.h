@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "support/ranges.h"
+#include "base/ranges.h"
 
 /*
  * Reads @data, the section of a file with @info_size bytes of .debug_info (at most 4 GiB). Fills

@@ -14,7 +14,7 @@
 #include <gelf.h>
 
 #include "base/util.h"
-#include "debuginfo/inlines_dies.h"
+#include "dwarf/dies.h"
 #include "random.h"
 #include "toolrun.h"
 
@@ -33,7 +33,7 @@ struct file {
 	int fd;
 	Elf *elf;
 	Dwarf *dw;
-	struct inline_dies_sections secs;
+	struct dies_sections secs;
 };
 
 static bool file_open(struct file *f, const char *name)
@@ -88,11 +88,11 @@ static bool first_range(Dwarf_Die *die, Dwarf_Addr *lo, Dwarf_Addr *hi)
 
 static unsigned long stated;	/* entries with compared code */
 
-static void same_entry(const struct inline_dies *d, Dwarf_Die *want, struct inline_die *got)
+static void same_entry(const struct dies *d, Dwarf_Die *want, struct die *got)
 {
 	Dwarf_Addr lo, hi;
 
-	assert_true(inline_dies_read(d, dwarf_dieoffset(want), got));
+	assert_true(dies_read(d, dwarf_dieoffset(want), got));
 	assert_int_equal(got->tag, dwarf_tag(want));
 	assert_int_equal(got->children, dwarf_haschildren(want));
 	assert_int_equal(got->has_code, dwarf_hasattr(want, DW_AT_low_pc) || dwarf_hasattr(want, DW_AT_ranges));
@@ -103,68 +103,67 @@ static void same_entry(const struct inline_dies *d, Dwarf_Die *want, struct inli
 	} else if (dwarf_hasattr(want, DW_AT_low_pc) && dwarf_hasattr(want, DW_AT_high_pc)) {
 		Dwarf_Attribute low, high;
 
-		/* An address index, or an end address, or no code. */
+		/* An address index, or no code. */
 		dwarf_attr(want, DW_AT_low_pc, &low);
 		dwarf_attr(want, DW_AT_high_pc, &high);
-		assert_true(dwarf_whatform(&low) != DW_FORM_addr || dwarf_whatform(&high) == DW_FORM_addr ||
-			    !first_range(want, &lo, &hi) || lo == hi);
+		assert_true(dwarf_whatform(&low) != DW_FORM_addr || !first_range(want, &lo, &hi) || lo == hi);
 	}
 }
 
 /* Everything below @die, which was read as @got. Returns the number of entries. */
-static unsigned long same_below(const struct inline_dies *d, Dwarf_Die *die, const struct inline_die *got)
+static unsigned long same_below(const struct dies *d, Dwarf_Die *die, const struct die *got)
 {
 	unsigned long n = 0;
 	Dwarf_Die kid;
 	uint64_t at = got->behind;
-	struct inline_die e;
+	struct die e;
 
 	if (!got->children)
 		return 0;
 	if (dwarf_child(die, &kid)) {
-		assert_true(inline_dies_read(d, at, &e) && !e.tag);
+		assert_true(dies_read(d, at, &e) && !e.tag);
 		return 0;
 	}
 	for (;;) {
 		assert_int_equal(dwarf_dieoffset(&kid), at);
 		same_entry(d, &kid, &e);
 		n += 1 + same_below(d, &kid, &e);
-		at = inline_dies_behind(d, &e);
+		at = dies_behind(d, &e);
 		assert_true(at > e.off);
 		if (dwarf_siblingof(&kid, &kid))
 			break;
 	}
-	assert_true(inline_dies_read(d, at, &e));
+	assert_true(dies_read(d, at, &e));
 	assert_int_equal(e.tag, 0);
 	if (!got->sibling)
-		assert_int_equal(inline_dies_behind(d, got), e.behind);
+		assert_int_equal(dies_behind(d, got), e.behind);
 	return n;
 }
 
 /* Every entry of each unit. Returns how many there were. */
 static unsigned long same_file(const char *name)
 {
-	struct inline_dies *d = inline_dies_new();
+	struct dies *d = dies_new();
 	unsigned long n = 0;
 	Dwarf_CU *cu = NULL;
 	struct file f;
 	uint8_t type;
 	Dwarf_Die top;
-	struct inline_die e;
+	struct die e;
 
 	if (file_open(&f, name)) {
 		while (dwarf_get_units(f.dw, cu, &cu, NULL, &type, &top, NULL) == 0) {
 			/* Some are in another section, and none has code. */
 			if (type == DW_UT_type)
 				continue;
-			assert_int_equal(inline_dies_unit(d, &f.secs, dwarf_dieoffset(&top) - dwarf_cuoffset(&top)), 0);
+			assert_int_equal(dies_unit(d, &f.secs, dwarf_dieoffset(&top) - dwarf_cuoffset(&top)), 0);
 			same_entry(d, &top, &e);
 			n += 1 + same_below(d, &top, &e);
 		}
 		assert_true(n > 0);
 	}
 	file_close(&f);
-	inline_dies_free(d);
+	dies_free(d);
 	return n;
 }
 
@@ -256,25 +255,25 @@ static const uint8_t forms_info[] = {
 static void test_forms(void **state)
 {
 	uint8_t info[sizeof(forms_info)];
-	const struct inline_dies_sections secs = { info, forms_abbrev, sizeof(info), sizeof(forms_abbrev) };
-	struct inline_dies *d = inline_dies_new();
-	struct inline_die e;
+	const struct dies_sections secs = { info, forms_abbrev, sizeof(info), sizeof(forms_abbrev) };
+	struct dies *d = dies_new();
+	struct die e;
 
 	(void)state;
 	memcpy(info, forms_info, sizeof(info));
 	info[0] = sizeof(info) - 4;
-	assert_int_equal(inline_dies_unit(d, &secs, 0), 0);
-	assert_true(inline_dies_read(d, 12, &e) && e.tag == DW_TAG_compile_unit && e.children && e.behind == 13);
-	assert_true(inline_dies_read(d, 13, &e) && e.tag == DW_TAG_variable && !e.children && !e.has_code && e.behind == 64);
-	assert_true(inline_dies_read(d, 64, &e) && e.tag == DW_TAG_subprogram && e.has_code && e.sibling == 80);
-	assert_true(e.low == 0x1000 && e.high == 0x1085 && e.behind == 77 && inline_dies_behind(d, &e) == 80);
-	assert_true(inline_dies_read(d, 80, &e) && e.has_code && e.high <= e.low && e.behind == 97);
-	assert_true(inline_dies_read(d, 97, &e) && !e.tag && e.behind == 98);
-	assert_false(inline_dies_read(d, 98, &e));
+	assert_int_equal(dies_unit(d, &secs, 0), 0);
+	assert_true(dies_read(d, 12, &e) && e.tag == DW_TAG_compile_unit && e.children && e.behind == 13);
+	assert_true(dies_read(d, 13, &e) && e.tag == DW_TAG_variable && !e.children && !e.has_code && e.behind == 64);
+	assert_true(dies_read(d, 64, &e) && e.tag == DW_TAG_subprogram && e.has_code && e.sibling == 80);
+	assert_true(e.low == 0x1000 && e.high == 0x1085 && e.behind == 77 && dies_behind(d, &e) == 80);
+	assert_true(dies_read(d, 80, &e) && e.has_code && e.low == 0x2000 && e.high == 0x2001 && e.behind == 97);
+	assert_true(dies_read(d, 97, &e) && !e.tag && e.behind == 98);
+	assert_false(dies_read(d, 98, &e));
 	/* Sibling references backwards, to the entry itself, out of the unit. */
 	for (unsigned int to = 0; to < 256; to++) {
 		info[73] = (uint8_t)to;
-		assert_int_equal(inline_dies_read(d, 64, &e), to > 64 && to <= 98);
+		assert_int_equal(dies_read(d, 64, &e), to > 64 && to <= 98);
 	}
 	/*
 	 * A wrong length, an indirect form that leads to an unknown one, and one that leads to
@@ -282,30 +281,30 @@ static void test_forms(void **state)
 	 */
 	memcpy(info, forms_info, sizeof(info));
 	info[0] = sizeof(info) - 3;
-	assert_int_equal(inline_dies_unit(d, &secs, 0), -EINVAL);
+	assert_int_equal(dies_unit(d, &secs, 0), -EINVAL);
 	info[0] = sizeof(info) - 4;
 	info[57] = 0x7f;
-	assert_int_equal(inline_dies_unit(d, &secs, 0), 0);
-	assert_false(inline_dies_read(d, 13, &e));
+	assert_int_equal(dies_unit(d, &secs, 0), 0);
+	assert_false(dies_read(d, 13, &e));
 	info[57] = DW_FORM_indirect;
-	assert_false(inline_dies_read(d, 13, &e));
+	assert_false(dies_read(d, 13, &e));
 	info[4] = 6;
-	assert_int_equal(inline_dies_unit(d, &secs, 0), -ENOTSUP);
-	inline_dies_free(d);
+	assert_int_equal(dies_unit(d, &secs, 0), -ENOTSUP);
+	dies_free(d);
 }
 
 /* Arbitrary bytes: each step moves forward and ends within the unit. */
 static void test_damage(void **state)
 {
 	uint8_t info[sizeof(forms_info)], abbrev[sizeof(forms_abbrev)];
-	const struct inline_dies_sections secs = { info, abbrev, sizeof(info), sizeof(abbrev) };
-	struct inline_dies *d = inline_dies_new();
+	const struct dies_sections secs = { info, abbrev, sizeof(info), sizeof(abbrev) };
+	struct dies *d = dies_new();
 	unsigned long read = 0;
 	uint64_t rnd = 3;
 
 	(void)state;
 	for (int round = 0; round < 200000; round++) {
-		struct inline_die e;
+		struct die e;
 
 		memcpy(info, forms_info, sizeof(info));
 		memcpy(abbrev, forms_abbrev, sizeof(abbrev));
@@ -314,12 +313,12 @@ static void test_damage(void **state)
 			abbrev[random_next(&rnd) % sizeof(abbrev)] = (uint8_t)random_next(&rnd);
 		for (unsigned int i = random_next(&rnd) % 4; i; i--)
 			info[random_next(&rnd) % sizeof(info)] = (uint8_t)random_next(&rnd);
-		inline_dies_free(d);
-		d = inline_dies_new();
-		if (inline_dies_unit(d, &secs, 0))
+		dies_free(d);
+		d = dies_new();
+		if (dies_unit(d, &secs, 0))
 			continue;
-		for (uint64_t at = 12; inline_dies_read(d, at, &e); at = e.behind) {
-			uint64_t next = inline_dies_behind(d, &e);
+		for (uint64_t at = 12; dies_read(d, at, &e); at = e.behind) {
+			uint64_t next = dies_behind(d, &e);
 
 			assert_true(e.behind > at && e.behind <= sizeof(info));
 			assert_true(!next || (next > at && next <= sizeof(info)));
@@ -328,7 +327,7 @@ static void test_damage(void **state)
 	}
 	print_message("# %lu entries\n", read);
 	assert_true(read > 100000);
-	inline_dies_free(d);
+	dies_free(d);
 }
 
 int main(void)

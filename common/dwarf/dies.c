@@ -1,4 +1,4 @@
-#include "debuginfo/inlines_dies.h"
+#include "dwarf/dies.h"
 
 #include <dwarf.h>
 #include <errno.h>
@@ -18,6 +18,7 @@ enum step_op {
 	STEP_SIBLING,	/* DW_AT_sibling */
 	STEP_LOW,	/* DW_AT_low_pc */
 	STEP_HIGH,	/* DW_AT_high_pc, as a length */
+	STEP_END,	/* DW_AT_high_pc, as an address */
 };
 
 struct step {
@@ -29,11 +30,14 @@ struct plan {
 	uint32_t tag, first, n;	/* of the steps */
 	bool children, has_code;
 	bool low, high;		/* has STEP_LOW, STEP_HIGH */
+	uint32_t attrs;		/* offset of its attributes and forms from the unit's abbreviations */
 };
 
-struct inline_dies {
-	struct inline_dies_sections secs;
+struct dies {
+	struct dies_sections secs;
 	uint64_t unit, end;	/* of the unit in .debug_info, header included */
+	uint64_t top;		/* of its first entry */
+	uint64_t parsed;	/* see dies_parsed() */
 	uint8_t addr_size, off_size;
 	uint16_t version;
 	uint64_t abbrev;	/* offset of the abbreviations that the plans are for */
@@ -46,12 +50,12 @@ struct inline_dies {
 	size_t nsteps, steps_cap;
 };
 
-struct inline_dies *inline_dies_new(void)
+struct dies *dies_new(void)
 {
-	return xcalloc(1, sizeof(struct inline_dies));
+	return xcalloc(1, sizeof(struct dies));
 }
 
-void inline_dies_free(struct inline_dies *d)
+void dies_free(struct dies *d)
 {
 	if (!d)
 		return;
@@ -69,7 +73,7 @@ static void skip_leb(struct cursor *c)
 /* ---- plans ---- */
 
 /* How to skip @form (DWARF 5, 7.5.6, and GNU's). False: unknown form. */
-static bool form_step(const struct inline_dies *d, uint64_t form, struct step *s)
+static bool form_step(const struct dies *d, uint64_t form, struct step *s)
 {
 	*s = (struct step){ STEP_FIXED, 0 };
 	switch (form) {
@@ -164,7 +168,7 @@ static uint8_t use_of(uint64_t attr, uint64_t form, uint8_t pass)
 {
 	switch (form) {
 	case DW_FORM_addr:
-		return attr == DW_AT_low_pc ? STEP_LOW : pass;
+		return attr == DW_AT_low_pc ? STEP_LOW : attr == DW_AT_high_pc ? STEP_END : pass;
 	case DW_FORM_data1:
 	case DW_FORM_data2:
 	case DW_FORM_data4:
@@ -186,7 +190,7 @@ static uint8_t use_of(uint64_t attr, uint64_t form, uint8_t pass)
  * Adds the step for an attribute to plan @p. Adjacent attributes of fixed size share a step. False:
  * unknown form.
  */
-static bool add_step(struct inline_dies *d, struct plan *p, uint64_t attr, uint64_t form)
+static bool add_step(struct dies *d, struct plan *p, uint64_t attr, uint64_t form)
 {
 	struct step s, *before = p->n ? &d->steps[d->nsteps - 1] : NULL;
 
@@ -208,8 +212,11 @@ static bool add_step(struct inline_dies *d, struct plan *p, uint64_t attr, uint6
 	return true;
 }
 
-/* Makes plans for the abbreviations at @c (DWARF 5, 7.5.3). 0, -EINVAL, -ENOTSUP. */
-static int make_plans(struct inline_dies *d, struct cursor *c)
+/*
+ * Makes plans for the abbreviations that @c holds, from its beginning (DWARF 5, 7.5.3). 0, -EINVAL,
+ * -ENOTSUP.
+ */
+static int make_plans(struct dies *d, struct cursor *c)
 {
 	uint64_t code, attr, form;
 
@@ -221,8 +228,9 @@ static int make_plans(struct inline_dies *d, struct cursor *c)
 		p.children = cursor_u8(c) != DW_CHILDREN_no;
 		if (!cursor_ok(c) || !tag || tag > UINT32_MAX || d->nsteps > UINT32_MAX)
 			return -EINVAL;
-		if (code != d->nplans + 1)
+		if (code != d->nplans + 1 || c->pos > UINT32_MAX)
 			return -ENOTSUP;
+		p.attrs = (uint32_t)c->pos;
 		for (;;) {
 			attr = cursor_varint(c);
 			form = cursor_varint(c);
@@ -249,7 +257,7 @@ static uint64_t offset(struct cursor *c, bool wide)
 }
 
 /* Reads the unit header (DWARF 5, 7.5.1). 0, -EINVAL, -ENOTSUP. */
-static int read_header(struct inline_dies *d, uint64_t *abbrev)
+static int read_header(struct dies *d, uint64_t *abbrev)
 {
 	uint8_t type = DW_UT_compile;
 	struct cursor c;
@@ -276,12 +284,13 @@ static int read_header(struct inline_dies *d, uint64_t *abbrev)
 		d->addr_size = cursor_u8(&c);
 	if (!cursor_ok(&c) || c.pos > d->end)
 		return -EINVAL;
+	d->top = c.pos;
 	if (d->version < 2 || d->version > 5 || (d->addr_size != 4 && d->addr_size != 8))
 		return -ENOTSUP;
 	return type == DW_UT_compile || type == DW_UT_partial ? 0 : -ENOTSUP;
 }
 
-int inline_dies_unit(struct inline_dies *d, const struct inline_dies_sections *secs, uint64_t unit)
+int dies_unit(struct dies *d, const struct dies_sections *secs, uint64_t unit)
 {
 	struct cursor c;
 	uint64_t abbrev;
@@ -289,6 +298,7 @@ int inline_dies_unit(struct inline_dies *d, const struct inline_dies_sections *s
 
 	d->secs = *secs;
 	d->unit = unit;
+	d->end = 0;
 	if (unit > secs->info_size)
 		return -EINVAL;
 	err = read_header(d, &abbrev);
@@ -305,6 +315,7 @@ int inline_dies_unit(struct inline_dies *d, const struct inline_dies_sections *s
 		return -EINVAL;
 	cursor_init(&c, secs->abbrev + abbrev, secs->abbrev_size - abbrev);
 	err = make_plans(d, &c);
+	d->parsed += c.pos;
 	if (err)
 		return err;
 	d->abbrev_of = secs->abbrev;
@@ -313,6 +324,31 @@ int inline_dies_unit(struct inline_dies *d, const struct inline_dies_sections *s
 	d->plans_off = d->off_size;
 	d->plans_version = d->version;
 	return 0;
+}
+
+uint64_t dies_top(const struct dies *d)
+{
+	return d->top;
+}
+
+uint64_t dies_end(const struct dies *d)
+{
+	return d->end;
+}
+
+unsigned int dies_version(const struct dies *d)
+{
+	return d->version;
+}
+
+uint8_t dies_addr_size(const struct dies *d)
+{
+	return d->addr_size;
+}
+
+uint64_t dies_parsed(const struct dies *d)
+{
+	return d->parsed;
 }
 
 /* ---- entries ---- */
@@ -333,7 +369,7 @@ static uint64_t sized(struct cursor *c, unsigned int n)
 	}
 }
 
-static void pass(const struct inline_dies *d, struct cursor *c, struct step s)
+static void pass(const struct dies *d, struct cursor *c, struct step s)
 {
 	switch (s.op) {
 	case STEP_FIXED:
@@ -359,7 +395,7 @@ static void pass(const struct inline_dies *d, struct cursor *c, struct step s)
 }
 
 /* Must lead forward from the entry at @off: otherwise few entries could form a huge tree. */
-static uint64_t sibling(const struct inline_dies *d, uint64_t off, struct cursor *c, unsigned int n)
+static uint64_t sibling(const struct dies *d, uint64_t off, struct cursor *c, unsigned int n)
 {
 	uint64_t to = sized(c, n);
 
@@ -368,13 +404,13 @@ static uint64_t sibling(const struct inline_dies *d, uint64_t off, struct cursor
 	return d->unit + to;
 }
 
-bool inline_dies_read(const struct inline_dies *d, uint64_t off, struct inline_die *out)
+bool dies_read(const struct dies *d, uint64_t off, struct die *out)
 {
 	const struct plan *p;
-	uint64_t code, len = 0;
+	uint64_t code, len = 0, end = 0;
 	struct cursor c;
 
-	*out = (struct inline_die){ .off = off };
+	*out = (struct die){ .off = off };
 	if (off < d->unit || off >= d->end)
 		return false;
 	cursor_init(&c, d->secs.info + d->unit, d->end - d->unit);
@@ -396,27 +432,29 @@ bool inline_dies_read(const struct inline_dies *d, uint64_t off, struct inline_d
 				out->low = sized(&c, s->n);
 			else if (s->op == STEP_HIGH)
 				len = sized(&c, s->n);
+			else if (s->op == STEP_END)
+				end = sized(&c, s->n);
 			else
 				pass(d, &c, *s);
 		}
-		if (p->low && p->high)
-			out->high = out->low + len;
+		if (p->low)
+			out->high = p->high ? out->low + len : end;
 	}
 	out->behind = d->unit + c.pos;
 	return cursor_ok(&c);
 }
 
-uint64_t inline_dies_behind(const struct inline_dies *d, const struct inline_die *die)
+uint64_t dies_behind(const struct dies *d, const struct die *die)
 {
 	uint64_t at = die->behind, level = 1;
-	struct inline_die e;
+	struct die e;
 
 	if (die->sibling)
 		return die->sibling;
 	if (!die->children)
 		return at;
 	while (level) {
-		if (!inline_dies_read(d, at, &e))
+		if (!dies_read(d, at, &e))
 			return 0;
 		at = e.sibling ? e.sibling : e.behind;
 		if (!e.tag)
@@ -425,4 +463,68 @@ uint64_t inline_dies_behind(const struct inline_dies *d, const struct inline_die
 			level += e.children;
 	}
 	return at;
+}
+
+/* ---- attributes ---- */
+
+static bool is_local_ref(uint32_t form)
+{
+	return form == DW_FORM_ref1 || form == DW_FORM_ref2 || form == DW_FORM_ref4 || form == DW_FORM_ref8 ||
+	       form == DW_FORM_ref_udata;
+}
+
+static bool read_value(const struct dies *d, struct cursor *c, uint64_t form, struct die_value *out)
+{
+	struct step s;
+
+	*out = (struct die_value){ .form = (uint32_t)form };
+	if (!form_step(d, form, &s))
+		return false;
+	if (s.op == STEP_STRING)
+		out->text = cursor_cstr(c);
+	else if (s.op == STEP_LEB && form != DW_FORM_sdata)
+		out->num = cursor_varint(c);
+	else if (s.op == STEP_FIXED && (s.n == 1 || s.n == 2 || s.n == 4 || s.n == 8))
+		out->num = sized(c, s.n);
+	out->local_ref = is_local_ref(out->form);
+	if (out->local_ref)
+		out->num = out->num < d->end - d->unit ? d->unit + out->num : 0;
+	return cursor_ok(c);
+}
+
+bool dies_attr(struct dies *d, uint64_t off, uint32_t attr, struct die_value *out)
+{
+	struct cursor c, attrs;
+	bool found = false;
+	uint64_t code;
+	struct step s;
+
+	if (!d->abbrev_of || off < d->unit || off >= d->end)
+		return false;
+	cursor_init(&c, d->secs.info + d->unit, d->end - d->unit);
+	cursor_skip(&c, off - d->unit);
+	code = cursor_varint(&c);
+	if (!code || code > d->nplans)
+		return false;
+	cursor_init(&attrs, d->secs.abbrev + d->abbrev, d->secs.abbrev_size - d->abbrev);
+	cursor_skip(&attrs, d->plans[code - 1].attrs);
+	d->parsed -= attrs.pos + c.pos;
+	for (;;) {
+		uint64_t at = cursor_varint(&attrs), form = cursor_varint(&attrs), known = 0;
+
+		if (form == DW_FORM_implicit_const)
+			known = (uint64_t)cursor_svarint(&attrs);
+		if (!cursor_ok(&attrs) || (!at && !form))
+			break;
+		if (at == attr) {
+			found = read_value(d, &c, form, out);
+			out->num |= known;
+			break;
+		}
+		if (!form_step(d, form, &s))
+			break;
+		pass(d, &c, s);
+	}
+	d->parsed += attrs.pos + (cursor_ok(&c) ? c.pos : d->end - d->unit);
+	return found;
 }
