@@ -148,6 +148,12 @@ int elf_file_section_that(struct elf_file *ef, const char *name, bool (*fits)(co
  * contents.
  */
 uint64_t elf_file_section_size(struct elf_file *ef, const char *name);
+/*
+ * Bytes of memory that elf_file_section() takes for it at most: its bytes in the file and, if they
+ * are compressed, what they state to become. 0: none; UINT64_MAX: damaged, or the file has no such
+ * room left. Reads a compressed section, and unpacks nothing.
+ */
+uint64_t elf_file_section_room(struct elf_file *ef, const char *name);
 bool elf_file_has_section(struct elf_file *ef, const char *name);
 
 /* .gnu_debuglink: file name and CRC. False when absent. */

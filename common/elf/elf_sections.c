@@ -42,18 +42,28 @@ static Elf_Scn *find_section(struct elf_file *ef, const char *name, GElf_Shdr *s
 	return next_section(ef, NULL, name, sh, zdebug);
 }
 
-static int decompress_gnu(struct elf_file *ef, Elf_Scn *scn)
+/* Unpacked size that a section in GNU's form states; 0: it is damaged, or was unpacked before. */
+static uint64_t zdebug_size(const Elf_Data *raw)
 {
-	Elf_Data *raw = elf_rawdata(scn, NULL);
 	uint64_t size = 0;
 
-	if (!raw || !raw->d_buf || raw->d_size < GNU_ZHDR)
-		return -EINVAL;
-		/* No longer compressed: an earlier call did it. */
-	if (memcmp(raw->d_buf, "ZLIB", 4) != 0)
+	if (!raw || !raw->d_buf || raw->d_size < GNU_ZHDR || memcmp(raw->d_buf, "ZLIB", 4) != 0)
 		return 0;
 	for (int i = 4; i < GNU_ZHDR; i++)
 		size = size << 8 | ((const uint8_t *)raw->d_buf)[i];
+	return size;
+}
+
+static int decompress_gnu(struct elf_file *ef, Elf_Scn *scn)
+{
+	Elf_Data *raw = elf_rawdata(scn, NULL);
+	const uint64_t size = zdebug_size(raw);
+
+	if (!raw || !raw->d_buf || raw->d_size < GNU_ZHDR)
+		return -EINVAL;
+	/* No longer compressed: an earlier call did it. */
+	if (memcmp(raw->d_buf, "ZLIB", 4) != 0)
+		return 0;
 	if (size > ELF_PIECE_MAX || !elf_room_take(ef, ELF_ROOM_UNPACKED, elf_ndxscn(scn), size))
 		return -EINVAL;
 	return elf_compress_gnu(scn, 0, 0) == 1 ? 0 : -EINVAL;
@@ -134,6 +144,29 @@ uint64_t elf_file_section_size(struct elf_file *ef, const char *name)
 	bool zdebug;
 
 	return find_section(ef, name, &sh, &zdebug) ? sh.sh_size : 0;
+}
+
+uint64_t elf_file_section_room(struct elf_file *ef, const char *name)
+{
+	GElf_Shdr sh;
+	GElf_Chdr ch;
+	bool zdebug;
+	Elf_Scn *scn = find_section(ef, name, &sh, &zdebug);
+
+	if (!scn)
+		return 0;
+	if (sh.sh_size > ef->room)
+		return UINT64_MAX;
+	if (!(sh.sh_flags & SHF_COMPRESSED) && !zdebug)
+		return sh.sh_size;
+	/* To read the header, libelf reads the section. */
+	if (!elf_room_take(ef, ELF_ROOM_SECTION, elf_ndxscn(scn), sh.sh_size))
+		return UINT64_MAX;
+	if (zdebug)
+		ch.ch_size = zdebug_size(elf_rawdata(scn, NULL));
+	else if (!gelf_getchdr(scn, &ch))
+		return UINT64_MAX;
+	return ch.ch_size > MIN(ef->room, ELF_PIECE_MAX) ? UINT64_MAX : ch.ch_size + sh.sh_size;
 }
 
 bool elf_file_debuglink(struct elf_file *ef, const char **name, uint32_t *crc)

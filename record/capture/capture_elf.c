@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "capture/capture.h"
 #include "capture/capture_syms.h"
+#include "capture/dwarf_names.h"
 #include "base/pcset.h"
 #include "cfi/cfi.h"
 #include "code/made_rows.h"
@@ -96,6 +97,19 @@ static bool some_unnamed(const struct capture_syms *cs)
 			return true;
 	}
 	return false;
+}
+
+/* Names of functions that only the binary's own debug info describes. Needs room and time only for those. */
+static void add_described(struct capture_syms *cs, struct elf_file *ef)
+{
+	const bool need = some_unnamed(cs);
+	struct dwarf_names *dn;
+
+	if (!elf_file_has_section(ef, ".debug_info"))
+		return;
+	dn = need ? dwarf_names_new(ef) : NULL;
+	capture_syms_more(cs, need ? dwarf_names_find : NULL, dn);
+	dwarf_names_free(dn);
 }
 
 static void copy_section(struct elf_file *ef, const char *name, size_t max, const void **data,
@@ -233,6 +247,7 @@ static void slice_elf(struct elf_file *ef, struct elf_file *debug, struct cfi_se
 		slice.eh_frame_size = eh_frame.len;
 	}
 	capture_syms_choose(&cs, files, ARRAY_SIZE(files), made, cfi, pcs);
+	add_described(&cs, ef);
 	if (spans)
 		add_spans(&slice, cfi, extra, &cs, spans);
 	cfi_free(cfi);

@@ -172,6 +172,54 @@ void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files,
 	resolve_sizes(cs, files[0], made, cfi);
 }
 
+/* Adds @s at the @i-th pc, cut to what lies between its neighbours. *@end: of the one added before. */
+static bool add(struct capture_syms *cs, size_t i, const struct elf_sym *s, uint64_t *end)
+{
+	const uint64_t start = MAX(s->svma, MAX(cs->reach[i], *end));
+	const size_t len = strlen(s->name) + 1, first = pcset_from(cs->pcs, start);
+
+	if (is_noise(s) || cs->n == SYMS_MAX || cs->name_bytes + len > NAME_BYTES_MAX)
+		return false;
+	*end = MIN(s->svma + s->size, cs->succ[i]);
+	cs->name_bytes += len;
+	XGROW(cs->v, cs->n, cs->cap);
+	cs->v[cs->n] = *s;
+	cs->v[cs->n].svma = start;
+	cs->v[cs->n++].size = *end - start;
+	for (size_t k = first; k < cs->pcs->n && cs->pcs->v[k] < *end; k++) {
+		cs->pred[k] = start;
+		cs->reach[k] = *end;
+	}
+	if (first)
+		cs->succ[first - 1] = MIN(cs->succ[first - 1], start);
+	return true;
+}
+
+void capture_syms_more(struct capture_syms *cs, bool (*find)(void *ctx, uint64_t svma, struct elf_sym *out), void *ctx)
+{
+	const size_t had = cs->n, n = cs->pcs->n;
+	uint64_t end = 0;
+	struct elf_sym s;
+
+	for (size_t i = 0; i < n && find; i++) {
+		if (!capture_syms_hit(cs, i) && find(ctx, cs->pcs->v[i], &s))
+			add(cs, i, &s, &end);
+	}
+	if (cs->n > had)
+		qsort(cs->v, cs->n, sizeof(*cs->v), sym_cmp);
+	for (size_t i = 1; i < n; i++) {
+		cs->reach[i] = MAX(cs->reach[i], cs->reach[i - 1]);
+		cs->succ[n - 1 - i] = MIN(cs->succ[n - 1 - i], cs->succ[n - i]);
+	}
+	/* What is true of one address without a name says nothing about others. */
+	for (size_t i = 0; i < n; i++) {
+		if (!capture_syms_hit(cs, i)) {
+			cs->pred[i] = cs->pcs->v[i];
+			cs->succ[i] = cs->pcs->v[i] + 1;
+		}
+	}
+}
+
 bool capture_syms_hit(const struct capture_syms *cs, size_t i)
 {
 	return cs->reach[i] > cs->pcs->v[i];

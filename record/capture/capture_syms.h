@@ -33,6 +33,12 @@ struct capture_syms {
  */
 void capture_syms_choose(struct capture_syms *cs, struct elf_file *const *files, size_t nfiles,
 			 struct made_rows *made, struct cfi *cfi, const struct pcset *pcs);
+/*
+ * Adds the symbols that @find has for pcs which no symbol contains. Real symbols have priority, so
+ * an added one is cut where it overlaps them. Names are borrowed. Afterwards pred and succ of pcs that
+ * are still without a symbol enclose only the pc itself. @find may be NULL.
+ */
+void capture_syms_more(struct capture_syms *cs, bool (*find)(void *ctx, uint64_t svma, struct elf_sym *out), void *ctx);
 /* Does a kept symbol contain the @i-th pc? */
 bool capture_syms_hit(const struct capture_syms *cs, size_t i);
 void capture_syms_fini(struct capture_syms *cs);

@@ -47,7 +47,6 @@ row ocaml-effects "ocaml gcc libc6-dev" version="$(first_number 'ocamlopt -versi
 row ghc "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='.*' chain_min=0 min=- why="Haskell's own stack cannot be copied" \
 	build='mkdir /tmp/hs; ghc -O1 -outputdir /tmp/hs -o /app/ghc Chain.hs' run='./ghc 60'
 row ghc-g "ghc libc6-dev" version="$(first_number 'ghc --version')" root='.*' chain='leafWork' min=- \
-	known='only debug info names local functions, and the recorder reads none' \
 	build='mkdir /tmp/hs; ghc -O1 -g -outputdir /tmp/hs -o /app/ghcg Chain.hs' run='./ghcg 60'
 
 # ---- interpreters and JITs

@@ -28,11 +28,9 @@ for p in all part none; do
 	# _start() is assembly without debug info.
 	unlike "$p: no frame from main() on without a name" "$(cat $p.folded)" ";main;.*\[$p\]"
 done
-unlike "symbols say it all: debug info is not asked" "$(cat all.stats)" 'debug info alone'
-like "counted by source" "$(cat part.stats)" '^ +[0-9]+  debug info alone$'
+unlike "symbols say it all: debug info is not asked" "$(cat all.stats)" '  (debug info alone|recording)$'
+like "the recorder took them" "$(cat part.stats)" '^ +[0-9]+  recording$'
 like "other functions have their symbol's name" "$(cat part.stats)" '^ +[0-9]+  symbol table$'
-"$NSPROF" symbolize -q --format profile -o none.profile none.data
-like "the source in a saved profile" "$(grep app_leaf none.profile)" 'debuginfo'
 
 like "annotate: such a function has code" "$("$NSPROF" annotate -i part.data app_leaf 2>&1)" '^ Percent  Samples \| app_leaf: [0-9]+ samples'
 like "script: and offsets" "$("$NSPROF" script -F comm,ip,sym,symoff -i part.data 2>&1)" ' app_middle\+0x[0-9a-f]+$'
@@ -100,17 +98,72 @@ else
 	skip "Haskell" "this gcc writes no language that can be replaced"
 fi
 
-# ---- the binary is gone: the recorder stores symbols, and reads no debug info
+# What GHC -g writes (DWARF 3): functions between labels that become no symbols, with their ends as
+# addresses, and one range for the unit in .debug_aranges. There is no ghc here.
+cat >ghc.c <<'C'
+#include <time.h>
+__asm__(
+	".text\n"
+	".quad 0\n"	/* GHC's tables lie before the code */
+	".Lr2_info: .cfi_startproc\n mov $200000, %ecx\n1: dec %ecx\n jnz 1b\n ret\n .cfi_endproc\n.Lr2_end:\n"
+	".quad 0\n"
+	".Lr1_info: .cfi_startproc\n mov $200000, %ecx\n1: dec %ecx\n jnz 1b\n jmp .Lr2_info\n .cfi_endproc\n.Lr1_end:\n"
+	".section .debug_abbrev,\"\",@progbits\n.Labbrev:\n"
+	".byte 1, 0x11, 1, 3, 8, 0x13, 6, 0x11, 1, 0x12, 1, 0, 0\n"
+	".byte 2, 0x2e, 1, 3, 8, 0x87, 0x40, 8, 0x3f, 0xc, 0x11, 1, 0x12, 1, 0x40, 0xa, 0, 0\n"
+	".byte 3, 0x0b, 1, 3, 8, 0, 0, 0\n"
+	".section .debug_info,\"\",@progbits\n.Lunit: .long .Lunit_end - . - 4\n .short 3\n .long .Labbrev\n .byte 8\n"
+	".byte 1\n .string \"Chain.hs\"\n .long 0x18\n .quad .Lr2_info, .Lr1_end\n"
+	".byte 2\n .string \"$wgo\"\n .string \"r2_info\"\n .byte 0\n .quad .Lr2_info, .Lr2_end\n .byte 1, 0x9c\n"
+	".byte 3\n .string \"c1\"\n .byte 0, 0\n"
+	".byte 2\n .string \"leafWork\"\n .string \"r1_info\"\n .byte 0\n .quad .Lr1_info, .Lr1_end\n .byte 1, 0x9c, 0\n"
+	".byte 0\n.Lunit_end:\n"
+	".section .debug_aranges,\"\",@progbits\n .long 2f - 1f\n1: .short 2\n .long .Lunit\n .byte 8, 0\n .long 0\n"
+	".quad .Lr2_info, .Lr1_end - .Lr2_info, 0, 0\n2:\n"
+	".text\n");
+int main(void)
+{
+	while (clock() < CLOCKS_PER_SEC / 3)
+		__asm__ volatile("call .Lr1_info" ::: "ecx", "cc", "memory");
+	return 0;
+}
+C
+if [ "$(uname -m)" = x86_64 ]; then
+	gcc -O1 -no-pie -o ghc ghc.c || fail "the assembler takes GHC's debug info"
+	"$NSPROF" record -q -e cpu-clock -F 499 -o ghc.data -- ./ghc
+	"$NSPROF" symbolize -q --no-inline ghc.data >ghc.folded
+	like "GHC: one function" "$(cat ghc.folded)" ';main;leafWork '
+	like "GHC: another" "$(cat ghc.folded)" ';main;\$wgo '
+else
+	skip "GHC" "its assembly is for x86-64"
+fi
+
+# ---- the binary is gone: the recorder stored symbols, also for functions that only its own debug
+# info names
+for p in part none ns2 hs2 ghc; do
+	[ -e "$p" ] || continue
+	data=${p/2/}.data
+	"$NSPROF" symbolize -q --no-inline "$data" >$p.live
+	rm $p
+	"$NSPROF" symbolize -q --no-inline "$data" >$p.gone
+	check "gone, $p: the same stacks and names" diff $p.live $p.gone
+done
+like "gone: a name of the source" "$(cat part.gone)" ';main;app_outer;app_middle[; ]'
+
+# Debug info in a file of its own is not the recorder's.
 mkdir -p dbg/.build-id
 id=$(readelf -n all | sed -n 's/.*Build ID: //p')
 [ -n "$id" ] || skip_all "this gcc makes no build-ids"
 "$NSPROF" record -q -e cpu-clock -F 499 -o bare.data -- ./bare --cpu 0.4
 mkdir "dbg/.build-id/${id:0:2}"
 cp none.debug "dbg/.build-id/${id:0:2}/${id:2}.debug"
-rm bare none part
+rm bare
 "$NSPROF" symbolize --stats bare.data >gone.folded 2>gone.stats
 like "gone: without a name" "$(cat gone.folded)" ';\[bare\]'
 like "gone: what helps" "$(cat gone.stats)" 'names .*/bare +the recording has no symbol at these addresses +give its debug symbols with --debug-dir or --debuginfod'
-"$NSPROF" symbolize -q --debug-dir dbg bare.data >dbg.folded
+"$NSPROF" symbolize --stats --debug-dir dbg bare.data >dbg.folded 2>dbg.stats
 check "it helps ($(share dbg.folded "$chain") %)" test "$(share dbg.folded "$chain")" -ge 90
+like "counted by source" "$(cat dbg.stats)" '^ +[0-9]+  debug info alone$'
+"$NSPROF" symbolize -q --debug-dir dbg --format profile -o dbg.profile bare.data
+like "the source in a saved profile" "$(grep app_leaf dbg.profile)" 'debuginfo'
 done_testing

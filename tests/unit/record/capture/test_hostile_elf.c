@@ -208,6 +208,104 @@ static void many_sections(void)
 	close(fd);
 }
 
+static void without_symbols(void)
+{
+	assert_int_equal(tool_run("mv prog full && objcopy -w --strip-symbol '*' full prog"), 0);
+}
+
+static void with_symbols(void)
+{
+	assert_int_equal(tool_run("mv full prog"), 0);
+}
+
+/* Debug info, for functions without a symbol. */
+static void huge_debug(void)
+{
+	static const char *const names[] = { ".debug_info", ".debug_abbrev", ".debug_str", ".debug_aranges" };
+	Elf64_Ehdr eh;
+	int fd;
+
+	without_symbols();
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		fd = i ? open(tool_path("bad"), O_RDWR | O_CLOEXEC) : copy(&eh);
+		blow_up(fd, &eh, names[i], 480 * MIB);
+		close(fd);
+	}
+	with_symbols();
+}
+
+static size_t put_leb(uint8_t *p, uint32_t v)
+{
+	size_t n = 0;
+
+	for (; v >= 0x80; v >>= 7)
+		p[n++] = (uint8_t)(v | 0x80);
+	p[n++] = (uint8_t)v;
+	return n;
+}
+
+/*
+ * @n units of @size bytes (DWARF 4), full of functions at main(). One after the other needs another
+ * table of abbreviations of 4 MiB.
+ */
+static void full_debug(uint32_t n, uint32_t size)
+{
+	enum { TABLE = 4 << 20 };
+	/* 1: a unit; 2: a function, an address and a length */
+	static const uint8_t first[] = { 1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x11, 0x01, 0x12, 0x0b, 0, 0 };
+	uint8_t *table = calloc(1, TABLE), *units = calloc(n, size);
+	Elf64_Ehdr eh;
+	uint64_t at;
+	int fd;
+
+	memcpy(table, first, sizeof(first));
+	at = sizeof(first);
+	for (uint32_t code = 3; at + 16 < TABLE; code++) {
+		at += put_leb(table + at, code);
+		table[at] = 0x34;
+		at += 4;	/* no children, no attributes */
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t len = size - 4, table_at = i % 2 * TABLE;
+		uint8_t *u = units + (size_t)i * size;
+
+		memcpy(u, &len, 4);
+		u[4] = 4;
+		memcpy(u + 6, &table_at, 4);
+		u[10] = 8;
+		u[11] = 1;
+		for (uint32_t k = 12; k + 10 < size; k += 10) {
+			u[k] = 2;
+			memcpy(u + k + 1, &code_off, 8);
+			u[k + 9] = 1;
+		}
+	}
+	without_symbols();
+	fd = copy(&eh);
+	at = (uint64_t)lseek(fd, 0, SEEK_END);
+	blow_up(fd, &eh, ".debug_info", (uint64_t)n * size);
+	put(fd, units, (size_t)n * size, at);
+	at = (uint64_t)lseek(fd, 0, SEEK_END);
+	blow_up(fd, &eh, ".debug_abbrev", 2 * TABLE);
+	put(fd, table, TABLE, at);
+	put(fd, table, TABLE, at + TABLE);
+	blow_up(fd, &eh, ".debug_aranges", 0);
+	close(fd);
+	with_symbols();
+	free(table);
+	free(units);
+}
+
+static void many_units(void)
+{
+	full_debug(100000, 32);
+}
+
+static void large_unit(void)
+{
+	full_debug(1, 20 << 20);
+}
+
 static int look(int fd)
 {
 	uint8_t id[20];
@@ -274,7 +372,8 @@ static void test_bounded(void **state)
 	} kinds[] = {
 		{ "symbol table", huge_symtab }, { "dynamic symbols and relocations", huge_dynsym }, { "frames", huge_frames },
 		{ "frames, full", full_frames }, { "symbols, full", full_symtab }, { "notes", many_notes },
-		{ "sections", many_sections },
+		{ "sections", many_sections }, { "debug info", huge_debug }, { "debug info, many units", many_units },
+		{ "debug info, a large unit", large_unit },
 	};
 	unsigned int ms, unit;
 
