@@ -237,6 +237,13 @@ void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out
 const char *profile_time_of(const char *event);
 /* Does an event of this name count ns off the CPU? */
 bool profile_is_off_cpu(const char *event);
+/*
+ * Are its samples waits, each one? So they are if switches weigh them, as of nsprof's "off-cpu"; a sample
+ * of perf's stands for any number of waits. @event: NULL: not known.
+ */
+bool profile_has_waits(const char *event);
+/* What it has then: "waits", otherwise "samples". Static. */
+const char *profile_counted(const char *event);
 /* The same time as a word: "CPU time", "time off the CPU". Only for events that count time. Static. */
 const char *profile_time_name(const char *event);
 

@@ -61,6 +61,16 @@ bool profile_is_off_cpu(const char *event)
 	return !strcmp(event, "off-cpu") || !strcmp(event, "offcpu-time");
 }
 
+bool profile_has_waits(const char *event)
+{
+	return event && !strcmp(event, "off-cpu");
+}
+
+const char *profile_counted(const char *event)
+{
+	return profile_has_waits(event) ? "waits" : "samples";
+}
+
 const char *profile_time_of(const char *event)
 {
 	if (profile_is_off_cpu(event))

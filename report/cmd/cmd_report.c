@@ -334,6 +334,7 @@ static int report(struct report_opts *o)
 	/* Each of several events has its own unit. */
 	o->period = o->period && !profile->nevents;
 	o->table.period = o->period;
+	o->table.waits = !profile->nevents && profile_has_waits(profile_meta(profile, "event"));
 	in.profile = profile;
 	in.header = (struct header){
 		.profile = profile, .path = o->load.path, .period = o->period, .interrupted = info.interrupted,

@@ -123,7 +123,7 @@ int diff_options_parse(struct diff_cmd *c, int argc, char **argv, int *first)
 			"By default, names are compared without hashes, .constprop.N, .llvm.N, "
 			"numbers of lambdas and addresses." },
 		{ "weight", 0, "WHAT",
-		  "count samples or period (default: period where it is known)", OPT_CALL, c,
+		  "count samples (off-cpu: waits) or period (default: where known)", OPT_CALL, c,
 		  set_weight, .value = "samples|period",
 		  .more = "For clocks, period is CPU time." },
 

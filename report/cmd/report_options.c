@@ -465,7 +465,7 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		  .more =
 			"NAME is a name as shown, or a pattern. Commas between brackets belong "
 			"to the name." },
-		{ "weight", 0, "WHAT", "count samples or period (default: period if it varies)",
+		{ "weight", 0, "WHAT", "count samples (off-cpu: waits) or period (default: if it varies)",
 		  OPT_CALL, &o->weight, set_weight, .value = "samples|period",
 		  .more = OPT_COMMON_WEIGHT_MORE },
 

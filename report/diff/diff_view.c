@@ -78,6 +78,12 @@ static bool counts_time(const struct diff_view *v)
 	return v->d->opts.period && event && profile_time_of(event);
 }
 
+/* "samples", or "waits". */
+static const char *counted(const struct diff_view *v)
+{
+	return profile_counted(profile_meta(v->in[0].profile, "event"));
+}
+
 static void choose_unit(struct diff_view *v)
 {
 	static const struct { double ns; const char *name; } times[] = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } };
@@ -315,7 +321,7 @@ static void add_side(const struct diff_view *v, unsigned int side, const char *b
 			continue;
 		strbuf_addf(out, "%s%s ", before, side == DIFF_BEFORE ? "before:" : "after: ");
 		add_foreign(out, v, v->in[i].path);
-		strbuf_addf(out, ", %" PRIu64 " sample%s", p->samples, plural(p->samples));
+		strbuf_addf(out, ", %" PRIu64 " %.*s%s", p->samples, (int)strlen(counted(v)) - 1, counted(v), plural(p->samples));
 		add_event(v, p, out);
 		value = profile_meta(p, "duration_ns");
 		if (value)
@@ -376,7 +382,7 @@ void diff_view_method(const struct diff_view *v, const char *before, struct strb
 		free(note);
 	}
 	strbuf_adds(out, before);
-	strbuf_adds(out, !d->opts.period ? "samples" : counts_time(v) ? profile_time_name(profile_meta(v->in[0].profile, "event")) : "events");
+	strbuf_adds(out, !d->opts.period ? counted(v) : counts_time(v) ? profile_time_name(profile_meta(v->in[0].profile, "event")) : "events");
 	strbuf_adds(out, per[d->opts.per]);
 	strbuf_adds(out, "; +- is the 95 % interval of a single function\n");
 	add_statistics(v, before, out);
@@ -396,7 +402,7 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 	add_foreign(out, v, g->text);
 	strbuf_addf(out, ": %s", g->verdict == GATE_PASS ? "passed" : g->verdict == GATE_FAIL ? "regression" : "inconclusive");
 	if (!g->matched) {
-		strbuf_addf(out, ", each matching function has fewer than %d samples", DIFF_SAMPLES_MIN);
+		strbuf_addf(out, ", each matching function has fewer than %d %s", DIFF_SAMPLES_MIN, counted(v));
 		return;
 	}
 	strbuf_adds(out, ", ");
@@ -414,7 +420,7 @@ void diff_view_gate(const struct diff_view *v, const struct diff_gate *g, struct
 	else if (isinf(g->more))
 		strbuf_adds(out, ": no longer recording would tell, but several per version would");
 	else
-		add_more(out, g->more, "samples");
+		add_more(out, g->more, counted(v));
 }
 
 /* ---- text ---- */

@@ -31,7 +31,7 @@ const char *header_unit(const struct header *h)
 	if (p->nevents)
 		return "samples";
 	if (!h->period || !h->profile->period)
-		return "samples";
+		return profile_counted(event);
 	return event && profile_time_of(event) ? "ns" : "events";
 }
 
@@ -43,12 +43,18 @@ static void add_time(uint64_t ns, const char *event, struct strbuf *out)
 	strbuf_addf(out, " %s %s", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s", of ? of : "of CPU time");
 }
 
+/* "1 wait", "12 samples": @many is the plural. */
+static void add_count(uint64_t n, const char *many, struct strbuf *out)
+{
+	strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(many) - 1, many, plural(n));
+}
+
 void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 {
 	const char *unit = header_unit(h);
 
 	if (strcmp(unit, "ns") != 0) {
-		strbuf_addf(out, "%" PRIu64 " %.*s%s", n, (int)strlen(unit) - 1, unit, plural(n));
+		add_count(n, unit, out);
 		return;
 	}
 	add_time(n, profile_meta(h->profile, "event"), out);
@@ -57,7 +63,7 @@ void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 /* Appends "12 samples", or "12 samples, 3456 events" if something else is counted. */
 static void add_total(const struct header *h, struct strbuf *out)
 {
-	strbuf_addf(out, "%" PRIu64 " sample%s", h->profile->samples, plural(h->profile->samples));
+	add_count(h->profile->samples, profile_counted(h->profile->nevents ? NULL : profile_meta(h->profile, "event")), out);
 	if (h->profile->nevents)
 		strbuf_addf(out, " of %" PRIu32 " events", h->profile->nevents);
 	if (h->profile->nevents || !h->period || !h->profile->period)
@@ -98,7 +104,8 @@ static void add_events(const struct header *h, struct strbuf *out)
 			strbuf_addf(out, ", %" PRIu64 " Hz", ev->frequency);
 		else if (ev->fixed_period && strcmp(profile_text(p, ev->name), "off-cpu") != 0)
 			strbuf_addf(out, ", every %" PRIu64 "%s", ev->fixed_period, clock ? " ns" : "");
-		strbuf_addf(out, ": %" PRIu64 " sample%s", ev->samples, plural(ev->samples));
+		strbuf_adds(out, ": ");
+		add_count(ev->samples, profile_counted(profile_text(p, ev->name)), out);
 		if (ev->by_period && clock) {
 			strbuf_adds(out, ", ");
 			add_time(ev->period, profile_text(p, ev->name), out);

@@ -24,7 +24,7 @@ function table() {
 	});
 	const head = by('functions').querySelector('thead'), body = by('functions').querySelector('tbody');
 	const tr = document.createElement('tr');
-	(diff ? ['self before', 'after', 'change', 'total before', 'after', 'p', ''] : ['self', 'total', unit === 'period' ? (clock ? 'self, CPU' : 'self, ' + (fact(0, 'event') || 'events')) : 'samples', '']).forEach(function (h) {
+	(diff ? ['self before', 'after', 'change', 'total before', 'after', 'p', ''] : ['self', 'total', unit === 'period' ? (clock ? 'self, CPU' : 'self, ' + (fact(0, 'event') || 'events')) : counted(0), '']).forEach(function (h) {
 		cell(tr, h, 'th').scope = 'col';
 	});
 	const last = cell(tr, 'function', 'th');

@@ -18,6 +18,9 @@ function cpu(ns) {
 // Events that count other time than that of CPUs.
 const TIME_EVENTS = new Map([['off-cpu', ' off the CPU'], ['wall', ' of wall time']]);
 
+// What side k has, unless the periods of samples are counted.
+function counted(k) { return fact(k, 'event') === 'off-cpu' ? 'waits' : 'samples'; }
+
 // A count with its unit, plus CPU time if the event is a clock.
 function amount(k, n) {
 	const s = chosenEvent || data.meta.sides[k], time = TIME_EVENTS.get(fact(k, 'event'));
@@ -26,7 +29,7 @@ function amount(k, n) {
 	if (unit === 'period')
 		return clock ? cpu(n) : number(n) + ' ' + (fact(k, 'event') || 'events');
 	const seconds = clock && s.samples ? n * s.period / s.samples / 1e9 : 0;
-	return number(n) + (n === 1 ? ' sample' : ' samples') + (seconds ? ', ' + seconds.toFixed(seconds < 10 ? 2 : 1) + ' s of CPU' : '');
+	return number(n) + ' ' + counted(k).slice(0, n === 1 ? -1 : undefined) + (seconds ? ', ' + seconds.toFixed(seconds < 10 ? 2 : 1) + ' s of CPU' : '');
 }
 
 function scaled(k, n) { return n * data.sides[k].scale; }

@@ -167,8 +167,8 @@ static const char *kept(struct groups *gs, const char *before, const char *after
 	return s;
 }
 
-/* Columns of one event; @name: NULL if there is only one. Sets where they are in @c. */
-static void add_columns(const struct table_opts *o, bool period, const char *name, uint64_t whole, struct event_columns *c,
+/* Columns of one event; @name: NULL if there is only one. @waits: table_opts.waits. Sets where they are in @c. */
+static void add_columns(const struct table_opts *o, bool period, bool waits, const char *name, uint64_t whole, struct event_columns *c,
 			struct groups *gs, struct grid *g)
 {
 	static const struct {
@@ -184,7 +184,7 @@ static void add_columns(const struct table_opts *o, bool period, const char *nam
 	if (o->children)
 		grid_column_of(g, "Children", kept(gs, "children", suffix.s), GRID_PERCENT, name, whole);
 	grid_column_of(g, o->children ? "Self" : "Overhead", kept(gs, "self", suffix.s), GRID_PERCENT, name, whole);
-	grid_column_of(g, period ? "Period" : "Samples", kept(gs, period ? "period" : "samples", suffix.s), GRID_COUNT, name, whole);
+	grid_column_of(g, period ? "Period" : waits ? "Waits" : "Samples", kept(gs, period ? "period" : "samples", suffix.s), GRID_COUNT, name, whole);
 	for (int i = 0; i < STATES; i++)
 		if (c->states[i])
 			grid_column_of(g, states[i].title, kept(gs, states[i].key, suffix.s), GRID_COUNT, name, whole);
@@ -226,6 +226,7 @@ static void add_event(const struct profile *p, uint32_t at, const struct table_o
 {
 	const struct profile view = profile_view_event(p, at);
 	const bool period = p->nevents ? p->events[at].by_period : o->period;
+	const bool waits = p->nevents ? profile_has_waits(profile_text(p, p->events[at].name)) : o->waits;
 	uint64_t whole = 0;
 
 	calltree_states(&view, c->states);
@@ -240,7 +241,7 @@ static void add_event(const struct profile *p, uint32_t at, const struct table_o
 			whole = UINT64_MAX;
 		calltree_free(t);
 	}
-	add_columns(o, period, p->nevents ? event_name(p, at, gs) : NULL, p->nevents ? whole : 0, c, gs, g);
+	add_columns(o, period, waits, p->nevents ? event_name(p, at, gs) : NULL, p->nevents ? whole : 0, c, gs, g);
 	g->whole = at ? g->whole : whole;
 }
 

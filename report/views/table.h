@@ -19,6 +19,7 @@ struct table_opts {
 	struct sortkeys sort;
 	bool children;		/* show and sort by totals, which include callees */
 	bool period;		/* count periods; with several events see profile_event.by_period */
+	bool waits;		/* the only event's counts are of waits, not of samples */
 	bool mixed;		/* the tree has several events, and not all of them count samples */
 	uint64_t limit;		/* rows; 0: all */
 	double percent_limit;	/* of all samples: leave out rows below this */

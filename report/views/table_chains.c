@@ -203,7 +203,7 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 		grid_column(&g, "Children", "children", GRID_PERCENT);
 	grid_column(&g, both ? "Self" : "Overhead", "self", GRID_PERCENT);
 	if (co->samples)
-		grid_column(&g, "Samples", "samples", GRID_COUNT);
+		grid_column(&g, o->waits ? "Waits" : "Samples", "samples", GRID_COUNT);
 	sortkeys_columns(&o->sort, &gs, &g);
 	for (; shown < cs.nrows; shown++) {
 		const struct row *r = &cs.rows[shown];

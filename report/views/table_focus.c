@@ -139,7 +139,7 @@ static void make_grid(const struct focus *f, const struct table_opts *o, const s
 		qsort_r(rows, n, sizeof(*rows), compare, (void *)f);
 	*g = (struct grid){ .whole = f->out->total };
 	grid_column(g, "Share", "share", GRID_PERCENT);
-	grid_column(g, o->period ? "Period" : "Samples", o->period ? "period" : "samples", GRID_COUNT);
+	grid_column(g, o->period ? "Period" : o->waits ? "Waits" : "Samples", o->period ? "period" : "samples", GRID_COUNT);
 	grid_column(g, "Symbol", "symbol", GRID_SYMBOL);
 	for (size_t i = 0; i < n; i++) {
 		bool is_none = rows[i].group == f->gs->nframes;

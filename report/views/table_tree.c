@@ -108,8 +108,8 @@ void table_tree(const struct calltree *t, const struct table_opts *o, struct gri
 	*g = (struct grid){ .whole = t->nodes[0].total };
 	grid_column(g, "Children", "children", GRID_PERCENT);
 	grid_column(g, "Self", "self", GRID_PERCENT);
-	grid_column(g, o->mixed ? "Count" : o->period ? "Period" : "Samples", o->mixed ? "count" : o->period ? "period" : "samples",
-		    GRID_COUNT);
+	grid_column(g, o->mixed ? "Count" : o->period ? "Period" : o->waits ? "Waits" : "Samples",
+		    o->mixed ? "count" : o->period ? "period" : "samples", GRID_COUNT);
 	grid_column(g, "Depth", "depth", GRID_COUNT);
 	grid_column(g, "Symbol", "symbol", GRID_SYMBOL);
 	descend(&tr, 0, 0);

@@ -175,7 +175,7 @@ static uint32_t with_state(struct states *s, uint32_t node, wait_reason reason, 
 
 /* ---- counting ---- */
 
-/* Counts in the blocks of time that [@from, @to) has, with exact sums. */
+/* Counts in the blocks of time that [@from, @to) has, with exact sums. Waits count where they begin. */
 static void count_times(struct states *s, uint32_t event, uint32_t thread, uint32_t node, const struct wait_part *p)
 {
 	struct collect *c = s->c;
@@ -195,7 +195,7 @@ static void count_times(struct states *s, uint32_t event, uint32_t thread, uint3
 
 		if (upto > done || b == first)
 			thread_times_count(&c->spread, thread_times_slot(&c->spread, thread, event, (uint32_t)b), node,
-					   b == first ? p->n : 1, upto - done);
+					   b == first ? p->n : 0, upto - done);
 		done = upto;
 	}
 	c->last_time = MAX(c->last_time, to);

@@ -62,10 +62,11 @@ is "each event has its own" "$(rows --sort comm | jq -r '.rows[] | select(.comm 
 is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["period:wall"] > 0) | "on \(.comm) \(.["running:wall"])"' | grep -v ' 0$' | sort)" "$(grep '^on ' truth | sort)"
 like "as text" "$("$NSPROF" report --event off-cpu --sort comm -i p)" '^# Children +Self +Period +Runnable +Blocked +Command$'
 like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
-like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ samples, [0-9.]+ s off the CPU,'
+like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ waits, [0-9.]+ s off the CPU,'
 "$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
 is "a picture has a color for each state" "$(grep -o 'data-k="s"><[^>]*fill="#[0-9a-f]*"' p.svg | grep -o '#.*' | sort -u | wc -l | tr -d ' ')" 3
 like "whose tips say what time it is" "$(grep -o 'data-of="[^"]*"' p.svg)" '="of wall time"'
+like "each event has what it counts" "$("$NSPROF" report -q -i p --weight samples)" 'Self +Waits .*Self +Samples '
 cp p p2
 like "diff compares time off the CPU" "$("$NSPROF" diff --event off-cpu p p2 2>/dev/null)" '^# time off the CPU per function'
 "$NSPROF" diff -q --all --event off-cpu ns ns --format csv >same.csv
@@ -90,6 +91,10 @@ for when in early late; do
 	"$NSPROF" import -q -o ns data
 	sym --format profile --keep-parked -o $when
 done
+# Some last over many blocks of time.
+is "a wait counts once, however long it is" "$("$NSPROF" report -i late 2>&1 | sed -n 's/^# event off-cpu: \([0-9]*\) waits.*/\1/p')" \
+	"$(sym --event off-cpu --keep-parked --weight samples | sum)"
+like "diff counts them" "$("$NSPROF" diff --event off-cpu early late 2>/dev/null)" "^# after: +'?late'?, [0-9]+ waits, "
 "$NSPROF" diff -q --event off-cpu --format csv early late >parked.csv
 is "diff: what is parked on one side is so on both" "$(awk -F, '/parked/ { printf "%.6f %.6f\n", $9, $10 }' parked.csv)" \
 	"$(for when in early late; do
