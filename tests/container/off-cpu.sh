@@ -13,7 +13,7 @@ ctr_rootfs "$T/root" "$TARGETS/waits"
 ctr_start old "$T/root" /app/waits 60 alternate || { fail "a container starts"; done_testing; }
 old_cg=${CTR_CG##*/}
 ctr_record_while "$T/data" '
-	ctr_start brief "$T/root" /app/waits 0.4 poll && wait "${CTR_UNSHARE[brief]}"
+	ctr_start brief "$T/root" /app/waits 0.4 poll && ctr_wait brief
 ' --off-cpu -G "$CTR_CGROOT"
 "$NSPROF" info --json "$T/data" >"$T/info"
 "$NSPROF" symbolize -q --no-inline --all --event off-cpu "$T/data" >"$T/alive"

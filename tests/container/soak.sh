@@ -24,11 +24,17 @@ recorder=$!
 recordings() { find . -maxdepth 1 -name 'a.data*' -size +0; }
 wait_for '[ -n "$(recordings)" ]' 30 || skip_all "cannot record all CPUs here: $(cat err)"
 
-# sample: a line "SECONDS CONTAINERS KIB DESCRIPTORS THREADS".
+# sample: a line "SECONDS CONTAINERS KIB DESCRIPTORS THREADS". No process substitution: numbers of
+# processes are given again while this runs (ctr_empty).
 sample() {
-	local seconds memory threads
+	local seconds memory threads key value
 	read -r seconds _ </proc/uptime
-	read -r memory threads < <(awk '/^RssAnon:/ { m = $2 } /^Threads:/ { print m, $2 }' "/proc/$recorder/status")
+	while read -r key value _; do
+		case $key in
+		RssAnon:) memory=$value ;;
+		Threads:) threads=$value ;;
+		esac
+	done <"/proc/$recorder/status"
 	echo "$seconds $n $memory $(find "/proc/$recorder/fd" -mindepth 1 | wc -l) $threads"
 }
 
