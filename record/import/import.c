@@ -65,6 +65,7 @@ struct import {
 	uint64_t first, last;		/* times, ns; 0 = none so far */
 	int64_t until_ns;		/* wall clock at the end */
 	uint64_t unknown_event;		/* samples of events that the file does not describe */
+	uint64_t filtered;		/* samples that perf record --filter left out */
 	uint64_t *room;			/* owned, for perfdata_sample() */
 };
 
@@ -463,13 +464,16 @@ static void take_namespaces(struct import *im, struct perfdata_cursor *c)
 
 /*
  * Without a time: perf wrote it at the end, with the total loss of an event (import_losses.h). With
- * a time: the kernel wrote it, for samples that a PMU could not deliver.
+ * a time: the kernel wrote it, for samples that a PMU could not deliver. Marked as filtered: the user
+ * did not want them.
  */
 static void take_lost_samples(struct import *im, const struct perfdata_record *r, uint64_t n)
 {
 	struct perfdata_attr *a = r->attr ? r->attr : first_event(im);
 
-	if (!r->time && a->read_format & PERF_FORMAT_LOST)
+	if (r->misc & PERFDATA_MISC_FILTERED)
+		im->filtered += a->taken ? n : 0;
+	else if (!r->time && a->read_format & PERF_FORMAT_LOST)
 		a->lost += n;
 	else if (a->taken)
 		ledger_lost_pmu(&im->ledger, r->cpu, a->event, r->time, n);
@@ -636,6 +640,8 @@ static void tell(const struct import *im)
 	char *event = event_text(im);
 
 	ledger_sums_text(l, &sb);
+	if (im->filtered)
+		strbuf_addf(&sb, "%s%" PRIu64 " left out by perf's filter", sb.len ? ", " : "", im->filtered);
 	if (pd->bytes)
 		strbuf_addf(&sb, "%sfrom %.3f MB", sb.len ? "; " : "", (double)pd->bytes / 1e6);
 	if (!im->o->name)

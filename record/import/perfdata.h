@@ -188,6 +188,13 @@ struct perfdata_record {
 	struct perfdata_spot spot;
 };
 
+/*
+ * In perfdata_record.misc of LOST_SAMPLES: these samples were not lost, but left out by perf record
+ * --filter, which has a BPF program decide (since perf 6.4; PERF_RECORD_MISC_LOST_SAMPLES_BPF in
+ * tools/lib/perf/include/perf/event.h).
+ */
+#define PERFDATA_MISC_FILTERED (1u << 15)
+
 /* Counts @r as a record with wrong inner lengths. */
 void perfdata_bad(struct perfdata *pd, const struct perfdata_record *r);
 /*

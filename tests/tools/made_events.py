@@ -14,6 +14,7 @@ One process, "made", runs main, app_outer, app_leaf of PROGRAM (tests/targets/sp
 	offcpu		perf record --off-cpu since Linux 6.16: three samples of cycles; a wait of 600 ms of "made", ended by process 99; sums of two waits
 	offcpu6		the same before: only the sums, without raw records
 	losses		cycles, which lost 10 samples, and instructions, which lost 20 in the ring and 5 in the PMU
+	filtered	the same, and 7 samples of instructions that a filter left out
 	losses6		the same from a perf that did not read what each event lost
 	oldkernel	Linux 4.4: mappings that no file backs have protection 0; anonymous code called app_leaf
 	text		as hybrid, with text between the records, with a single byte of it, and after them
@@ -34,7 +35,7 @@ USER = [LEAF, OUTER, MAIN]
 
 
 def event(number, name, kind, config, *more):
-	attribute = writer.attribute(136, kind, config, 1000, KIND, {'group': GROUP, 'losses': 16}.get(WHAT, 0), 8, 9, 13, 18, 23, 24, *more)
+	attribute = writer.attribute(136, kind, config, 1000, KIND, {'group': GROUP, 'losses': 16, 'filtered': 16}.get(WHAT, 0), 8, 9, 13, 18, 23, 24, *more)
 	return attribute, (number, number + 10), name	# on two CPUs
 
 
@@ -100,11 +101,13 @@ elif WHAT == 'group':
 	# A second CPU has its own events with their own IDs.
 	records = [sample(20 + 10 * n, 1, [IN_USER] + USER, read=counters(c, i, (1, 2))) for n, (c, i) in enumerate([(1000, 7), (1500, 7), (2100, 50)])]
 	records += [sample(60, 11, [IN_USER] + USER, cpu=2, read=counters(400, 30, (11, 12)))]
-elif WHAT in ('losses', 'losses6'):
+elif WHAT in ('losses', 'filtered', 'losses6'):
 	events = [event(1, 'cycles', 0, 0), event(2, 'instructions', 0, 1), DUMMY]
 	records = [user_sample(20, 1), user_sample(30, 2), record(2, pack('QQ', 1, 30) + sid(40)), record(13, pack('Q', 5) + sid(50, 2)), user_sample(60, 2)]
-	if WHAT == 'losses':	# at the end, without a time
+	if WHAT != 'losses6':	# at the end, without a time
 		records += [record(13, pack('Q', 10) + sid(0, 1)), record(13, pack('Q', 20) + sid(0, 12))]
+	if WHAT == 'filtered':
+		records += [record(13, pack('Q', 7) + sid(0, 2), 1 << 15)]
 elif WHAT in ('offcpu', 'offcpu6'):
 	kind = IP | TID | TIME | CPU | PERIOD | IDENTIFIER | (RAW if WHAT == 'offcpu' else CALLCHAIN)
 	events = [event(1, 'cycles', 0, 0), (writer.attribute(136, 1, 10, 1, kind, GROUP, 18), (2, 12), 'offcpu-time'), DUMMY]

@@ -139,6 +139,10 @@ shown() {
 	is "$1: samples and losses of each event" "$(jq -c '[.events[] | [.name, .samples, .lost]]' info.json)" "$each"
 	is "$1: all together" "$(jq -c '[.lost, .ledger.taken]' info.json)" '[35,38]'
 }
+each='[["cycles",1,10],["instructions",2,25]]' forms filtered
+like "filtered: what the user did not want is not lost" "$(<err)" '35 lost, 7 left out by perf.s filter[;,)]'
+"$NSPROF" import --event cycles -o one.ns data 2>err
+like "filtered: none of cycles" "$(<err)" '10 lost; from '
 each='[["cycles",1,10],["instructions",2,25]]' forms losses
 "$NSPROF" symbolize -q --format profile -o all.profile data.ns
 is "losses: report of a saved profile" "$("$NSPROF" report -q --json all.profile | jq -c '[.events[].lost]')" '[10,25]'
