@@ -169,8 +169,9 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 			"The files go to the folder of -o, which is created if needed. They are "
 			"named after the frames of --by, with .folded appended. Characters "
 			"other than letters, digits and ._-+@: become _, leading dots and "
-			"dashes are removed, and of a long name the end is kept. A name that is "
-			"already taken gets a number; names that need no change come first. Existing files of the same name are "
+			"dashes are removed, brackets around a name too, and of a long name the "
+			"end is kept. A name that is already taken gets a number; names that "
+			"need no change come first. Existing files of the same name are "
 			"replaced, others stay." },
 		{ "weight", 0, "WHAT", "count samples or period (default: period if it varies)",
 		  OPT_STR, &w.weight, .value = "samples|period",

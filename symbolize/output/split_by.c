@@ -59,11 +59,16 @@ void split_names_fini(struct split_names *sn)
 void split_name(struct split_names *sn, const char *label, struct strbuf *out)
 {
 	struct strbuf stem = STRBUF_INIT;
-	size_t skip = 0;
+	size_t skip = 0, len = strlen(label);
 	uint64_t *n;
 
-	for (const char *p = label; *p; p++)
-		strbuf_addc(&stem, is_plain(*p) ? *p : '_');
+	/* "[running]" */
+	if (len > 2 && label[0] == '[' && label[len - 1] == ']') {
+		label++;
+		len -= 2;
+	}
+	for (size_t i = 0; i < len; i++)
+		strbuf_addc(&stem, is_plain(label[i]) ? label[i] : '_');
 	/* The end of a path says most. */
 	if (stem.len > STEM_MAX)
 		skip = stem.len - STEM_MAX;

@@ -35,7 +35,7 @@ void split_names_init(struct split_names *sn);
 void split_names_fini(struct split_names *sn);
 /*
  * Appends a file name for @label, which may be any text: letters, digits and "._-+@:", no dot or
- * dash at the beginning, at most 140 bytes, different from all earlier ones.
+ * dash at the beginning, no brackets around it, at most 140 bytes, different from all earlier ones.
  */
 void split_name(struct split_names *sn, const char *label, struct strbuf *out);
 

@@ -63,6 +63,8 @@ is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["per
 like "as text" "$("$NSPROF" report --event off-cpu --sort comm -i p)" '^# Children +Self +Period +Runnable +Blocked +Command$'
 like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
 like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ waits, [0-9.]+ s off the CPU,'
+"$NSPROF" symbolize -q --kallsyms ks -i ns --event wall --all --split-by state -o states
+is "--split-by state: files" "$(cd states && echo *)" "blocked.folded runnable.folded running.folded"
 "$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
 is "a picture has a color for each state" "$(grep -o 'data-k="s"><[^>]*fill="#[0-9a-f]*"' p.svg | grep -o '#.*' | sort -u | wc -l | tr -d ' ')" 3
 like "whose tips say what time it is" "$(grep -o 'data-of="[^"]*"' p.svg)" '="of wall time"'

@@ -270,6 +270,14 @@ static void test_file_names(void **state)
 		{ "a_b-3", "a_b-3-2.folded" },
 		{ "\xe2\x80\xae" "evil", "evil.folded" },
 		{ "nginx.folded", "nginx.folded.folded" },
+		{ "[running]", "running.folded" },
+		{ "[no cgroup]", "no_cgroup.folded" },
+		/* Names that need no change come first in fold_write_split(). */
+		{ "blocked", "blocked.folded" },
+		{ "[blocked]", "blocked-2.folded" },
+		{ "running_", "running_.folded" },
+		{ "[x]y", "x_y.folded" },
+		{ "[]", "_-4.folded" },
 	};
 	struct strbuf sb = STRBUF_INIT;
 	struct split_names sn;
