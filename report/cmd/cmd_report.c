@@ -308,6 +308,20 @@ static struct profile *choose_events(struct report_opts *o, struct profile *p)
 	return p;
 }
 
+/* Says what to use instead if the output has no place for leading frames. */
+static void tell_unused_by(const struct report_opts *o)
+{
+	const char *instead = "--sort groups the rows of a table";
+
+	if (!o->by || !o->lead.n || o->tree || o->kind >= REPORT_FORMAT_HTML)
+		return;
+	if (lead_has(&o->lead, LEAD_STATE))
+		instead = "a table has a column for each state";
+	else if (lead_has(&o->lead, LEAD_EVENT))
+		instead = "a table has columns for each event";
+	pr_warn("--by %s is ignored: it is for the call tree (-g) and the flame graph (--format html or svg); %s", o->by, instead);
+}
+
 static int report(struct report_opts *o)
 {
 	struct report_in in = { .opts = o };
@@ -318,6 +332,7 @@ static int report(struct report_opts *o)
 
 	if (err)
 		return EXIT_FAILURE;
+	tell_unused_by(o);
 	/* Open it first, so that an unwritable path is reported before the work. */
 	out = outfile_open(o->output);
 	if (!out)
@@ -378,7 +393,7 @@ static int confined(struct report_opts *o)
 int main(int argc, char **argv)
 {
 	struct report_opts o = {
-		.format = "text", .by = "comm", .width = 1200,
+		.format = "text", .width = 1200,
 		.table = { .children = true, .limit = REPORT_LIMIT_UNSET, .percent_limit = -1 },
 		.chains = { .percent_limit = -1 }, .demangle = true,
 	};

@@ -312,7 +312,7 @@ static int check_opts(struct report_opts *o)
 		pr_err("--width %" PRIu64 " is out of range: 300 to 20000", o->width);
 		return -EINVAL;
 	}
-	if (lead_parse(o->by, &o->lead)) {
+	if (lead_parse(o->by ? o->by : "comm", &o->lead)) {
 		pr_err("invalid value '%s' for --by; it takes comm, process, thread, container, event, field:NAME, state or none, each at most once, separated by "
 		       "commas", o->by);
 		return -EINVAL;
@@ -442,7 +442,9 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 		  OPT_STR, &o->by, .value = ",container|process|thread|comm|event|field:|state|none",
 		  .more =
 			"One or several of container, process, thread, comm (default), event, "
-			"field:NAME, state and none. See nsprof-symbolize(1)." },
+			"field:NAME, state and none. See nsprof-symbolize(1). A table ignores "
+			"this, with a warning: --sort groups its rows, and events and states have "
+			"columns of their own." },
 		{ "stats", 0, NULL, "print only the number of samples, as perf does", OPT_FLAG,
 		  &o->stats, .more = NULL },
 		{ "header-only", 0, NULL, "print only the head of the table", OPT_FLAG,

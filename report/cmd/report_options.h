@@ -20,7 +20,8 @@ enum report_format { REPORT_FORMAT_TEXT, REPORT_FORMAT_CSV, REPORT_FORMAT_JSON, 
 
 struct report_opts {
 	struct load_opts load;
-	const char *input, *output, *format, *focus, *by, *title;
+	const char *input, *output, *format, *focus, *title;
+	const char *by;			/* NULL: the default */
 	char *sort;			/* owned; NULL = the default */
 	struct strbuf fields;		/* of tracepoints, for load.fields */
 	struct lead lead;	/* --by */
@@ -41,7 +42,7 @@ struct report_opts {
 
 /*
  * As opt_parse(); also checks that the options go together, chooses the input and sets the default
- * limits. The caller sets format, by, width, table.children and demangle, REPORT_LIMIT_UNSET in
+ * limits. The caller sets format, width, table.children and demangle, REPORT_LIMIT_UNSET in
  * table.limit, and -1 in both percent_limits.
  */
 int report_options_parse(struct report_opts *o, int argc, char **argv);

@@ -63,6 +63,12 @@ is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["per
 like "as text" "$("$NSPROF" report --event off-cpu --sort comm -i p)" '^# Children +Self +Period +Runnable +Blocked +Command$'
 like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
 like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ waits, [0-9.]+ s off the CPU,'
+is "report: --by state in the call tree" "$(rows --event off-cpu -g --by state | jq -r '.tree[] | select(.depth == 1) | .symbol' | sort | xargs)" "[blocked] [runnable]"
+"$NSPROF" report --event off-cpu -i p >plain 2>err
+"$NSPROF" report --event off-cpu --by state -i p >by 2>by.err
+check "report: a table is the same with --by state" cmp by plain
+is "which a warning says" "$(grep -v -x -F -f err by.err)" \
+	"nsprof report: warning: --by state is ignored: it is for the call tree (-g) and the flame graph (--format html or svg); a table has a column for each state"
 "$NSPROF" symbolize -q --kallsyms ks -i ns --event wall --all --split-by state -o states
 is "--split-by state: files" "$(cd states && echo *)" "blocked.folded runnable.folded running.folded"
 "$NSPROF" report -q -i p --event wall --by state,comm --format svg -o p.svg
