@@ -43,6 +43,8 @@ is "report: a column for each state" "$(rows --event off-cpu --sort comm | jq -r
 	"$(grep -v '^on ' truth | awk '{ k = $1 " " $(NF - 1); n[k] += $NF } END { for (k in n) print k, n[k] }' | sort)"
 is "for each function, too" "$(rows --event off-cpu --sort comm,symbol | jq '.rows[] | select(.comm == "mixed" and .symbol == "app_outer") | .runnable')" \
 	"$(awk '/^mixed app_outer - / { print $NF }' truth)"
+is "report --symbols: one state" "$(rows --event off-cpu --sort comm --symbols '[runnable]' | jq -c '[.rows[].runnable] | [add]')$(rows --event off-cpu --sort comm --symbols '[runnable]' | jq -c '[.rows[] | has("blocked")] | unique')" \
+	"[$(awk '$1 != "on" && $(NF - 1) == "[runnable]" { n += $NF } END { printf "%.0f", n }' truth)][false]"
 is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu --sort symbol | jq -r '.rows[].symbol | select(startswith("["))' | sort | tr '\n' ' ')" \
 	"[epoll] [futex] [page fault] [sleep] [starting] "
 is "Self is the function that waits, not the scheduler or the reason" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol' | LC_ALL=C sort | tr '\n' ' ')" \
