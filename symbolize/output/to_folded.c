@@ -174,11 +174,12 @@ static int compare_items(const void *pa, const void *pb, void *ctx)
 static void sort_items(struct fold *f)
 {
 	const struct stacktree *names = f->names;
-	bool *parent = xcalloc(names->n, sizeof(*parent));
+	bool *parent = xcalloc(names->n, sizeof(*parent));	/* of something with samples */
 	size_t *at;
 
-	for (size_t i = 1; i < names->n; i++)
-		parent[names->nodes[i].parent] = true;
+	/* Callers come before callees. */
+	for (size_t i = names->n; i-- > 1;)
+		parent[names->nodes[i].parent] |= names->nodes[i].samples || parent[i];
 	f->start = xcalloc(names->n + 1, sizeof(*f->start));
 	for (size_t i = 1; i < names->n; i++)
 		f->start[names->nodes[i].parent + 1] += parent[i] + (names->nodes[i].samples != 0);
