@@ -9,6 +9,7 @@
 #include "cli/opt.h"
 #include "cli/opt_common.h"
 #include "host/opener.h"
+#include "host/pages.h"
 #include "host/unanswered.h"
 #include "import/import.h"
 
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
 		.operands = OPT_VALUE_RECORDING,
 	};
 
+	pages_heap(pages_are_slow());
 	log_init_for(argv[0], "nsprof import");
 	signals_init();
 	err = opt_parse(&spec, argc, argv, &first);

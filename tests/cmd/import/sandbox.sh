@@ -34,6 +34,13 @@ ln -s "$T/a.data" linked/data
 is "a folder with links to other files" "$? $(grep -c "^nsprof import: error: cannot read 'linked': Too many levels of symbolic links" err)" "1 1"
 parser_same "perf.data for symbolize" "$NSPROF-symbolize" a.data
 is "which names both" "$(grep -c 'with all rights$' without.err)" 2
+# glibc looks up the kernel's overcommit mode when it shrinks the heap of a further thread.
+if have_perf && perf record -q -e cpu-clock -F 2999 -g -o p.data -- ./victim 0.3 >err 2>&1; then
+	GLIBC_TUNABLES=glibc.malloc.trim_threshold=4096:glibc.malloc.mmap_threshold=33554432:glibc.malloc.top_pad=4096 \
+		parser_same "heaps that shrink early" "$NSPROF-import" -o - p.data
+else
+	skip "heaps that shrink early" "perf record does not work here: $(head -n 1 err)"
+fi
 check "through a pipe" sh -c "cat a.data | '$NSPROF-import' -q -i - -o pipe.ns"
 check "the pipe format" sh -c "cat a.pipe | '$NSPROF-import' -q -i - -o piped.ns && '$NSPROF-symbolize' piped.ns"
 check "to a file" "$NSPROF-import" -q -o file.ns a.data
