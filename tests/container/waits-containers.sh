@@ -56,6 +56,29 @@ throttled_waits() {
 }
 throttled_waits
 
+# The limit of a pod: the container itself has none. The recorder has to find it above.
+throttled_above() {
+	local f=$T/above p none=max got
+	grep -q ' throttle_cfs_rq_work$' /proc/kallsyms || { skip "a limit above" "no stack tells before Linux 6.18"; return; }
+	[ -z "$CPU" ] || none=-1
+	ctr_start above "$T/root" /app/spin 60 || { fail "the container starts"; return; }
+	limit above $none || { skip "a limit above" "no cpu controller to be had"; ctr_stop above; return; }
+	if [ -n "$CPU" ]; then
+		for p in $(<"$CTR_V2/$CTR_CG/cgroup.procs"); do echo "$p" >"$CPU_CG/cgroup.procs"; done
+	fi
+	limit . 10000
+	wait_for '[ "$(throttled)" -gt 0 ]' 30 || { fail "its pod is throttled"; return; }
+	waits_begin "$f" -G "$CTR_CG"
+	sleep 1
+	waits_end
+	limit . $none
+	got=$(off "$f" '^spin-.*;main;.*;\[throttled\]')
+	check "[throttled] by a limit above: $(ms "$got")" test "$got" -gt 0
+	like "info has that cgroup" "$("$NSPROF" info "$f")" 'limit 0\.10 CPUs; throttled in [1-9]'
+	ctr_stop above
+}
+throttled_above
+
 # ---- disk: dd measures itself
 
 disk_waits() {
