@@ -237,8 +237,10 @@ ctr_cleanup() {
 		rm -rf "$CTR_BASE"
 	fi
 	if [ -n "${CTR_CGROOT-}" ]; then
+		# A killed shell leaves its children behind, and a file that stops early its cgroups.
+		find "$CTR_V2/$CTR_CGROOT" -name cgroup.procs -exec cat {} + 2>/dev/null | xargs -r kill -KILL 2>/dev/null
 		ctr_empty "$CTR_V2/$CTR_CGROOT" 5 || :
-		rmdir "$CTR_V2/$CTR_CGROOT" 2>/dev/null || :
+		find "$CTR_V2/$CTR_CGROOT" -depth -type d -exec rmdir {} + 2>/dev/null || :
 	fi
 	[ -z "$CTR_HANDED" ] || echo -cpu >"$CTR_V2/cgroup.subtree_control" || :
 }

@@ -25,16 +25,18 @@ recordings() { find . -maxdepth 1 -name 'a.data*' -size +0; }
 wait_for '[ -n "$(recordings)" ]' 30 || skip_all "cannot record all CPUs here: $(cat err)"
 
 # sample: a line "SECONDS CONTAINERS KIB DESCRIPTORS THREADS". No process substitution: numbers of
-# processes are given again while this runs (ctr_empty).
+# processes are given again while this runs (ctr_empty). The file is read at once: its length changes
+# between two reads.
 sample() {
-	local seconds memory threads key value
+	local seconds memory threads key value status
 	read -r seconds _ </proc/uptime
+	status=$(cat "/proc/$recorder/status")
 	while read -r key value _; do
 		case $key in
 		RssAnon:) memory=$value ;;
 		Threads:) threads=$value ;;
 		esac
-	done <"/proc/$recorder/status"
+	done <<<"$status"
 	echo "$seconds $n $memory $(find "/proc/$recorder/fd" -mindepth 1 | wc -l) $threads"
 }
 
