@@ -148,15 +148,17 @@ static size_t grow_at_once(void)
 
 size_t pages_heap(bool huge)
 {
+	const unsigned int cpus = cpus_usable();
 	size_t len;
 
 	huge = huge && kernel_has_them() && memlimit_bytes() >= LIMIT;
 	/*
 	 * Heaps of further threads grow page by page, with a system call each. With more CPUs,
-	 * contention for the lock of a single heap was not measured.
+	 * contention for the lock of a single heap was not measured. There the limit is glibc's own.
+	 * Unless it is set, glibc reads the number of CPUs from /sys when it wants a ninth heap, which
+	 * a sandbox refuses.
 	 */
-	if (cpus_usable() <= PAGES_ONE_HEAP)
-		mallopt(M_ARENA_MAX, 1);
+	mallopt(M_ARENA_MAX, cpus <= PAGES_ONE_HEAP ? 1 : (int)(8 * cpus));
 	mallopt(M_MMAP_THRESHOLD, PIECE);
 	mallopt(M_TRIM_THRESHOLD, 2 * HEAP);
 	len = huge ? grow_at_once() : 0;

@@ -18,6 +18,29 @@ check "without one" "$NSPROF" symbolize --no-sandbox -o out.folded a.data
 like "--no-sandbox says so" "$(cat check.err)" '^nsprof symbolize: warning: --no-sandbox: the recording is read with all rights$'
 check "are the same" cmp in.folded out.folded
 unlike "nothing was refused" "$("$NSPROF" symbolize -o in.folded a.data 2>&1; "$NSPROF" script a.data 2>&1 >/dev/null)" refused
+# glibc looks up the number of CPUs when it wants one heap more than arena_test (default: 8).
+cat >many.c <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+
+int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
+{
+	(void)pid;
+	CPU_ZERO_S(size, set);
+	for (int i = 0; i < 16; i++)
+		CPU_SET_S(i, size, set);
+	return 0;
+}
+END
+if ${CC:-cc} -shared -fPIC -o many.so many.c 2>err; then
+	# Which threads want memory at the same time is chance.
+	unlike "nor with the heaps that 16 CPUs have" "$(for _ in 1 2 3; do
+		GLIBC_TUNABLES=glibc.malloc.arena_test=1 LD_PRELOAD=$T/many.so "$NSPROF-symbolize" -o many.folded a.data 2>&1
+	done)" refused
+	check "the same there" cmp many.folded in.folded
+else
+	skip "16 CPUs" "nothing can be compiled: $(head -n 1 err)"
+fi
 is "the output's mode is as usual" "$(stat -c %a in.folded)" "$(stat -c %a out.folded)"
 is "and its owner" "$(stat -c %u:%g in.folded)" "$(id -u):$(id -g)"
 check "standard input" sh -c "'$NSPROF' symbolize -i - <a.data >stdin.folded && cmp stdin.folded in.folded"
