@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/wait_frames.h"
 
 /* Checks the conditions of @f on threads. */
 static bool thread_meets(const struct profile *p, const struct profile_thread *t, const struct filter *f)
@@ -74,13 +75,23 @@ static void tell_blocks(const struct profile *p)
 /* Conditions on a count; NULL: none. */
 struct chosen {
 	const bool *threads;	/* by id */
-	const bool *frames;	/* by id of the innermost frame */
+	const bool *frames;	/* by id of the innermost frame, or of what Self counts */
+	const struct wait_frames *waits;
 	const struct filter *times;
 };
 
+/* A stack off the CPU ends with what the thread waits for and its state, and is in the function that waits. */
+static bool is_in(const struct profile *p, const struct chosen *ch, uint32_t node)
+{
+	const uint32_t own = wait_frames_own(ch->waits, node);
+
+	return ch->frames[p->nodes[node].frame] ||
+	       (own != node && (ch->frames[p->nodes[own].frame] || ch->frames[p->nodes[p->nodes[node].parent].frame]));
+}
+
 static bool is_chosen(const struct profile *p, const struct chosen *ch, const struct profile_count *c)
 {
-	return (!ch->threads || ch->threads[c->thread]) && (!ch->frames || ch->frames[p->nodes[c->node].frame]) &&
+	return (!ch->threads || ch->threads[c->thread]) && (!ch->frames || is_in(p, ch, c->node)) &&
 	       (!ch->times || filter_accepts(ch->times, FILTER_TIME, NULL, (uint64_t)c->block * p->block_ns));
 }
 
@@ -226,6 +237,7 @@ static bool knows_dsos(const struct profile *p)
 int select_places(struct profile *p, const char *dsos, const char *symbols, const char *name)
 {
 	struct names files = { 0 }, functions = { 0 };
+	struct wait_frames waits;
 	bool *in;
 	struct chosen ch;
 	size_t n;
@@ -242,8 +254,10 @@ int select_places(struct profile *p, const char *dsos, const char *symbols, cons
 	for (uint32_t i = 1; i < p->nframes; i++)
 		in[i] = (!dsos || has_dso(p, &p->frames[i], &files)) &&
 			(!symbols || names_have(&functions, profile_text(p, p->frames[i].name)));
-	ch = (struct chosen){ .frames = in };
+	wait_frames_init(&waits, p);
+	ch = (struct chosen){ .frames = in, .waits = &waits };
 	n = keep(p, &ch);
+	wait_frames_fini(&waits);
 	free(in);
 	names_fini(&files);
 	names_fini(&functions);

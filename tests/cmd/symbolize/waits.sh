@@ -49,6 +49,10 @@ is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu
 	"[epoll] [futex] [page fault] [sleep] [starting] "
 is "Self is the function that waits, not the scheduler or the reason" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol' | LC_ALL=C sort | tr '\n' ' ')" \
 	"[starting] do_nanosleep ep_poll exit_to_user_mode_loop folio_wait_bit_common futex_wait_queue "
+for sym in do_nanosleep '[sleep]'; do
+	is "report --symbols $sym: that time and no other" "$(rows --event off-cpu --no-children --sort symbol --symbols "$sym" | jq -c '[.rows[] | [.symbol, .period]]')" \
+		"$(rows --event off-cpu --no-children --sort symbol | jq -c '[.rows[] | select(.symbol == "do_nanosleep") | [.symbol, .period]]')"
+done
 is "and it is all of its time" "$(rows --event off-cpu --no-children --sort symbol | jq '.rows[] | select(.symbol == "do_nanosleep") | .period')" \
 	"$(awk '/ \[sleep\] / { n += $NF } END { printf "%.0f\n", n }' truth)"
 if command -v chromium >/dev/null && command -v node >/dev/null; then
