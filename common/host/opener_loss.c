@@ -29,7 +29,7 @@
 #define HUNG_MAX 8
 /* Less than that is not counted as waiting. */
 #define SLEEP_MIN 20000
-/* In the end, one object gets this part of the time that is left: the others want theirs. */
+/* At the end of a recording, one object gets this part of the time that is left. */
 #define LAST_PART 4
 
 const struct opener_patience opener_hurried = {
@@ -375,8 +375,8 @@ static void has_answered(uint64_t key)
 }
 
 /*
- * What answers late costs as much as what does not answer, for threads that must not be late. In the end
- * it does for all, but not if it comes from a disk.
+ * What answers late costs as much as what does not answer, for threads that must not be late. At the
+ * end of a recording this holds for all threads, except for what comes from a disk.
  */
 static void slept_for(uint64_t slept, bool local)
 {

@@ -104,7 +104,7 @@ static void dispute(struct containers *cs, size_t at, const char *path)
 	free(own);
 }
 
-/* @path has processes, and the cgroup of the container at @at has none: an earlier start left that. */
+/* @path has processes. The cgroup of the container at @at has none: an earlier start left it behind. */
 static void move_to(struct containers *cs, size_t at, const char *path, enum container_claim claim)
 {
 	struct container *c = &cs->all[at], *to = c;

@@ -11,7 +11,7 @@
 
 enum {
 	BEFORE,		/* it has no switch so far; in place of the time: its account when the recording began */
-	STARTING,	/* forked; it has not run yet */
+	STARTING,	/* it was forked and has not run yet */
 	ON,
 	OFF,
 	ENDED,

@@ -95,7 +95,7 @@ static void test_patient(void **state)
 	assert_int_equal(asks(200, 9, false), 9 * MS);
 }
 
-/* In the end, time that passes is no loss, and the first that answers late does not take all. */
+/* At the end of a recording only waiting counts as loss, and one late answer takes a quarter of what may be lost. */
 static void test_last(void **state)
 {
 	const struct timespec longer = { .tv_nsec = 500 * MS };
