@@ -23,9 +23,15 @@
 #define ROUND_NS 5000000ull
 /* Processes may end all the time. This interval between readings is enough for a cgroup. */
 #define EXIT_PAUSE_NS 20000000ull
+/* Cgroups that cgroup_facts_watch() looks at: this many, and one in WATCHED_SHARE. */
 #define WATCHED_AT_ONCE 4
+#define WATCHED_SHARE 16
+/* Answers that do not know the container of a removed cgroup. Its state may be gone with it. */
+#define GONE_ANSWERS 3
 /* Cgroups known to be new. Further ones count from their first reading on. */
 #define BORN_MAX 65536
+/* Cgroups that were looked at for a limit. Beyond that they are looked at again. */
+#define PASSED_MAX 65536
 /* Cgroups above a sampled one whose limit is looked for. */
 #define LEVELS_MAX 32
 
@@ -62,6 +68,8 @@ struct unit {
 	 */
 	bool begun;
 	bool asked;			/* the pending request includes it */
+	bool over;			/* cgroup_facts_watch() has met it when it was gone */
+	uint8_t gone_answers;		/* answers without its container since it is gone */
 	uint64_t credit;	/* ns of CPU time that extra requests for it may still use */
 };
 
@@ -261,6 +269,44 @@ static void warn_claims(const struct cgroup_facts *cf)
 		containers_warn_claims(cs);
 }
 
+static void add_used(struct facts_used *used, const struct unit *u)
+{
+	if (!u->chosen || !u->r.have_usage)
+		return;
+	used->us += u->r.usage_us - u->first_us;
+	used->until = MAX(used->until, u->read_at);
+}
+
+/*
+ * Unit @i is gone, and no sample of it is in the rings any more. It is written for the last time.
+ * What is kept of the past must not grow with the number of cgroups.
+ */
+static void drop(struct cgroup_facts *cf, size_t i)
+{
+	struct unit *u = cf->unit[i], *moved = cf->unit[cf->n - 1];
+	const uint64_t hash = hash_bytes(u->ev.cgroup, strlen(u->ev.cgroup));
+	uint64_t *slot = u64map_get(&cf->by_path, hash);
+
+	if (u->segment == cf->segment && u->read_at)
+		put(cf, u, false);
+	if (u->unnamed)
+		warn_unnamed(cf);
+	add_used(&cf->past, u);
+	/* Another cgroup may have its path by now. */
+	if (slot && *slot == i) {
+		u64map_del(&cf->by_path, hash);
+		u64map_del(&cf->passed, hash);
+	}
+	u64map_del(&cf->born, u->ev.node);
+	unit_free(u);
+	cf->unit[i] = moved;
+	if (--cf->n == i)
+		return;
+	slot = u64map_get(&cf->by_path, hash_bytes(moved->ev.cgroup, strlen(moved->ev.cgroup)));
+	if (slot && *slot == cf->n)
+		*slot = i;
+}
+
 static struct unit *add(struct cgroup_facts *cf, const char *own, const struct container *ctr, uint64_t node)
 {
 	const struct cgroup *sel = cgroup_list_find(cf->chosen, own);
@@ -419,6 +465,8 @@ static void met_limits(struct cgroup_facts *cf, const char *path, uint32_t pid)
 		if (path[len] && path[len] != '/')
 			continue;
 		levels++;
+		if (cf->passed.n >= PASSED_MAX)
+			u64map_clear(&cf->passed);
 		u64map_put(&cf->passed, hash_bytes(path, len), &is_new);
 		/* Then those above it have been looked at as well. */
 		if (!is_new)
@@ -461,14 +509,6 @@ const char *cgroup_facts_name(const struct cgroup_facts *cf, const char *path)
 	const struct unit *u = find(cf, path, strlen(path));
 
 	return !u ? "" : u->ev.name[0] ? u->ev.name : u->ev.id;
-}
-
-static void add_used(struct facts_used *used, const struct unit *u)
-{
-	if (!u->chosen || !u->r.have_usage)
-		return;
-	used->us += u->r.usage_us - u->first_us;
-	used->until = MAX(used->until, u->read_at);
 }
 
 struct facts_used cgroup_facts_used(const struct cgroup_facts *cf)
@@ -537,7 +577,7 @@ static void take_answer(struct cgroup_facts *cf)
 			continue;
 		u->asked = false;
 		ctr = containers_of(cs, u->ev.cgroup);
-		u->begun = !cf->ask_last;
+		u->begun = !cf->ask_last && (!u->ev.gone || ++u->gone_answers < GONE_ANSWERS);
 		if (ctr)
 			known_now(cf, u, ctr);
 	}
@@ -648,13 +688,46 @@ void cgroup_facts_round(struct cgroup_facts *cf)
 	cf->nsoon = kept;
 }
 
+/* Is @u the container of a cgroup whose container is still unknown? */
+static bool is_awaited(const struct cgroup_facts *cf, const struct unit *u)
+{
+	const size_t len = strlen(u->ev.cgroup);
+
+	for (size_t i = 0; i < cf->n; i++) {
+		const struct unit *in = cf->unit[i];
+
+		if (in->begun && !strncmp(in->ev.cgroup, u->ev.cgroup, len) && in->ev.cgroup[len] == '/')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Can unit @u, which is gone, be dropped? All its samples have been drained since the call before
+ * has met it.
+ */
+static bool is_over(const struct cgroup_facts *cf, struct unit *u)
+{
+	const bool met = u->over;
+
+	u->over = true;
+	return met && !u->soon && !u->begun && !u->asked && !is_awaited(cf, u);
+}
+
 void cgroup_facts_watch(struct cgroup_facts *cf)
 {
-	for (size_t i = 0; i < cf->n && i < WATCHED_AT_ONCE; i++) {
-		struct unit *u = cf->unit[cf->next++ % cf->n];
+	const size_t looks = MIN(cf->n, WATCHED_AT_ONCE + cf->n / WATCHED_SHARE);
 
-		if (u->segment == cf->segment && !u->ev.gone)
+	for (size_t i = 0; i < looks; i++) {
+		const size_t at = cf->next++ % cf->n;
+		struct unit *u = cf->unit[at];
+
+		if (u->ev.gone && is_over(cf, u))
+			drop(cf, at);
+		else if (u->segment == cf->segment && !u->ev.gone)
 			look_again(cf, u);
+		if (!cf->n)
+			break;
 	}
 }
 

@@ -60,7 +60,11 @@ void cgroup_facts_exit(struct cgroup_facts *cf, const char *path);
 
 /* Call after each drain. Reads what is due soon, for a few ms at most. */
 void cgroup_facts_round(struct cgroup_facts *cf);
-/* Call from time to time. Reads some of the cgroups that were not read for longest. */
+/*
+ * Call from time to time, and not before a drain has followed the call before. Reads some of the
+ * cgroups that were not read for longest. Writes those that are gone for the last time, and forgets
+ * them.
+ */
 void cgroup_facts_watch(struct cgroup_facts *cf);
 /*
  * The segment ends. Reads the counters once more if time allows, and writes them. @last: no samples

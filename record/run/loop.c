@@ -371,6 +371,7 @@ enum loop_end loop_run(struct loop *l)
 			if (++ticks % WATCH_TICKS == 0) {
 				watch_check(&away, l->on,
 					    l->enabled_at ? last - l->enabled_at : 0);
+				sink_cgroups_watch(&l->sink->cgroups);
 				if (l->sink->cgroups.facts)
 					cgroup_facts_watch(l->sink->cgroups.facts);
 				proctab_let_go(l->sink->pt, last);

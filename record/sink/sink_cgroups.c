@@ -1,5 +1,6 @@
 #include "sink/sink_cgroups.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +9,16 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
+/* Cgroups that sink_cgroups_watch() looks at: this many, and one in WATCHED_SHARE. */
+#define WATCHED_AT_ONCE 4
+#define WATCHED_SHARE 16
+
 /* What is known of a cgroup by its id. */
 struct known_cgroup {
 	bool outside;			/* its samples are not wanted */
 	uint32_t segment;		/* the one in which it was last met */
 	uint32_t sampled;		/* 1 + the one of its latest first sample; 0 = never */
+	bool gone;			/* sink_cgroups_watch() has seen that it was removed */
 	char path[];			/* "" = its name is not available */
 };
 
@@ -179,6 +185,35 @@ uint64_t sink_cgroups_guess(const struct sink_cgroups *sc, uint64_t id, uint32_t
  * Names of a target's own cgroups stay. They decide what is left out when they cannot be looked up
  * any more.
  */
+static bool must_stay(const struct sink_cgroups *sc, const struct known_cgroup *cg)
+{
+	return sc->filter && !cg->outside;
+}
+
+void sink_cgroups_watch(struct sink_cgroups *sc)
+{
+	char path[PATH_MAX];
+	uint64_t id, val;
+
+	for (size_t n = WATCHED_AT_ONCE + sc->known.n / WATCHED_SHARE; n; n--) {
+		struct known_cgroup *cg;
+
+		if (!u64map_next(&sc->known, &sc->watched, &id, &val)) {
+			sc->watched = 0;
+			return;
+		}
+		cg = (struct known_cgroup *)(uintptr_t)val;
+		if (must_stay(sc, cg) || cgroup_path_by_id(sc->fs, id, path, sizeof(path)) != -ESTALE)
+			continue;
+		if (cg->gone) {
+			u64map_del(&sc->known, id);
+			free(cg);
+		} else {
+			cg->gone = true;
+		}
+	}
+}
+
 static void forget(struct sink_cgroups *sc)
 {
 	struct u64map live = U64MAP_INIT;
@@ -188,7 +223,7 @@ static void forget(struct sink_cgroups *sc)
 	while (u64map_next(&sc->known, &it, &id, &val)) {
 		struct known_cgroup *cg = (struct known_cgroup *)(uintptr_t)val;
 
-		if ((sc->filter && !cg->outside) || (cg->segment == sc->segment && cg->path[0]))
+		if (must_stay(sc, cg) || (cg->segment == sc->segment && cg->path[0]))
 			*u64map_put(&live, id, NULL) = val;
 		else
 			free(cg);

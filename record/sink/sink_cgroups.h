@@ -27,6 +27,7 @@ struct sink_cgroups {
 	struct u64map known;		/* id to owned struct known_cgroup * */
 	uint64_t made[4096];		/* ids of the latest that were created */
 	size_t nmade;			/* all of them */
+	size_t watched;			/* where sink_cgroups_watch() goes on in @known */
 };
 
 /* Release with sink_cgroups_fini(). */
@@ -55,6 +56,12 @@ uint64_t sink_cgroups_guess(const struct sink_cgroups *sc, uint64_t id, uint32_t
  * recording are looked up when a sample needs them.
  */
 bool sink_cgroups_wanted(struct sink_cgroups *sc, uint64_t id, uint32_t pid);
+
+/*
+ * Call from time to time, and not before a drain has followed the call before. Forgets cgroups that
+ * were removed and of which no sample can come any more.
+ */
+void sink_cgroups_watch(struct sink_cgroups *sc);
 
 /*
  * A new segment begins: names have to be written again. Forgets those that had no sample in the

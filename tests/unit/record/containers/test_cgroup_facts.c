@@ -231,6 +231,79 @@ static void test_limits_above(void **state)
 				  "/slice/had/pod/one 0\n/slice/had/pod 9\n/slice/had 3\n/slice/had/pod/two 0\n");
 }
 
+/* "PATH USAGE" for each. */
+static int note_usage(void *ctx, const struct ev_container *ev)
+{
+	char *text = ctx;
+
+	snprintf(text + strlen(text), 256 - strlen(text), "%s %d\n", ev->cgroup, (int)ev->usage_us);
+	return 0;
+}
+
+/*
+ * A removed cgroup is written and forgotten while the recording goes on, so that memory does not
+ * grow with the number of cgroups. Another one may take its path.
+ */
+static void test_removed(void **state)
+{
+	static const struct event_ops ops = { .container = note_usage };
+	struct cgroup chosen[] = { { .path = (char *)"/one", .fd = -1 }, { .path = (char *)"/two", .fd = -1 } };
+	struct cgroup_list list = { chosen, 2 };
+	struct cgroup_fs fs = { .v2 = true };
+	char path[64], text[256] = "";
+	struct containers *cs;
+	struct cgroup_facts *cf;
+	struct rec_reader *r;
+	struct rec_writer *w;
+	uint64_t one, two;
+	int fd, err;
+
+	(void)state;
+	strcpy(dir + strlen(dir) - 6, "XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	strcpy(fs.mount, dir);
+	fs.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/rec", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(fd, &err);
+	assert_non_null(w);
+	one = make("one", 5);
+	two = make("two", 9);
+	cs = containers_new(&fs, NULL);
+	cf = cgroup_facts_new(&fs, &list, cs, NULL, w);
+	cgroup_facts_met(cf, one, "/one", 0);
+	cgroup_facts_met(cf, two, "/two", 0);
+	make("one", 7);
+	cgroup_facts_watch(cf);
+	snprintf(path, sizeof(path), "%s/one/cpu.stat", dir);
+	assert_int_equal(unlink(path), 0);
+	*strrchr(path, '/') = '\0';
+	assert_int_equal(rmdir(path), 0);
+	/* The first call sees it, the others may find that the rings were drained since. */
+	for (int i = 0; i < 3; i++)
+		cgroup_facts_watch(cf);
+	assert_int_equal(cgroup_facts_used(cf).us, 2);
+	cgroup_facts_met(cf, make("three", 1), "/three", 0);
+	cgroup_facts_met(cf, make("one", 100), "/one", 0);
+	make("one", 130);
+	cgroup_facts_cut(cf, true);
+	assert_int_equal(cgroup_facts_used(cf).us, 2 + 30);
+	cgroup_facts_free(cf);
+	assert_int_equal(rec_writer_finish(w), 0);
+	snprintf(path, sizeof(path), "%s/rec", dir);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, &ops, text), 0);
+	rec_reader_close(r);
+	rec_writer_free(w);
+	close(fd);
+	close(fs.fd);
+	containers_free(cs);
+	snprintf(path, sizeof(path), "rm -r %s", dir);
+	assert_int_equal(system(path), 0);
+	assert_string_equal(text, "/one 5\n/two 9\n/one 7\n/three 1\n/one 100\n/two 9\n/three 1\n/one 130\n");
+}
+
 /*
  * Lookups may take 1/20 of the time, so the next one is delayed. The runtime was queried a moment
  * ago when the container's program is executed, and its state appears, among a thousand others. The
@@ -312,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_used),
 		cmocka_unit_test(test_at_least),
 		cmocka_unit_test(test_limits_above),
+		cmocka_unit_test(test_removed),
 		cmocka_unit_test(test_exec_out_of_turn),
 	};
 
