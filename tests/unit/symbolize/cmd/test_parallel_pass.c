@@ -16,16 +16,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cmd/parallel_pass.h"
-#include "modules/module.h"
-#include "naming/naming.h"
+#include "collectrun.h"
 #include "output/to_folded.h"
 #include "recgen.h"
-#include "recording/rec_events.h"
-#include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
-#include "replay/collect.h"
-#include "replay/replay.h"
 #include "unwind/unwind.h"
 
 #define BLOCKS 400	/* the writer starts a part at least every 64 blocks */
@@ -216,56 +210,44 @@ static char *told(const char *path, struct filter *filter, unsigned int threads,
 		.filter = filter,
 		.lead = { .by = { LEAD_THREAD, LEAD_PROCESS }, .n = 2 }, .unwinder = &unwind_cached, .max_stack = 100,
 	};
-	struct rec_reader *r = rec_reader_open(path);
-	struct rec_events events = { 0 };
-	struct modules *mods = modules_new();
-	struct replay *rp = replay_new(mods);
 	const struct rec_damage *d;
-	struct collect col;
-	struct naming nm;
+	struct collect_run run;
+	struct collect *col = &run.col;
 	uint64_t samples;
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	assert_non_null(r);
-	assert_int_equal(rec_events_read(&events, r), 0);
-	if (!events.plain) {
+	collect_run_open(&run, path);
+	if (!run.events.plain) {
 		copts.lead = (struct lead){ .by = { LEAD_EVENT, LEAD_THREAD, LEAD_PROCESS }, .n = 3 };
-		copts.events = &events;
+		copts.events = &run.events;
 		copts.event = told_event;
 	}
 	if (filter)
-		filter->start = rec_reader_start(r);
-	collect_init(&col, rp, &copts);
-	*parts = rec_reader_parts(r, &samples);
-	assert_int_equal(parallel_pass_run(&col, r, mods, threads), 0);
-	naming_run(&nm, &nopts, rp, &col.locs, col.texts);
-	fold_write(to, &col.tree, &nm, FOLD_PERIOD);
-	d = rec_reader_damage(r);
+		filter->start = rec_reader_start(run.r);
+	*parts = rec_reader_parts(run.r, &samples);
+	collect_run_all(&run, &copts, threads, &nopts);
+	fold_write(to, &col->tree, &run.nm, FOLD_PERIOD);
+	d = rec_reader_damage(run.r);
 	fprintf(to, "%" PRIu64 " samples, %zu addresses; %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
-		col.samples, filter ? 0 : col.locs.n, d->cut, d->cut_at, d->bad_blocks, d->first_bad, d->lost_samples);
+		col->samples, filter ? 0 : col->locs.n, d->cut, d->cut_at, d->bad_blocks, d->first_bad, d->lost_samples);
 	for (int e = 0; e < UNWIND_END_MAX; e++) {
-		fprintf(to, "%" PRIu64 ":", col.verdicts[e]);
+		fprintf(to, "%" PRIu64 ":", col->verdicts[e]);
 		for (uint64_t id = 1; id < 4; id++) {
-			uint64_t *n = u64map_get(&col.ended_in, id << 8 | (uint64_t)e);
+			uint64_t *n = u64map_get(&col->ended_in, id << 8 | (uint64_t)e);
 
 			fprintf(to, " %" PRIu64, n ? *n : 0);
 		}
 		fprintf(to, "\n");
 	}
 	for (int i = 0; i < NAME_SOURCE_MAX; i++)
-		fprintf(to, "%" PRIu64 "\n", nm.by_source[i]);
+		fprintf(to, "%" PRIu64 "\n", run.nm.by_source[i]);
 	for (int k = 0; k < FILTER_KEYS; k++)
-		fprintf(to, "%" PRIu64 " by %s\n", col.leftout.by_key[k], filter_key_name((enum filter_key)k));
-	assert_int_equal(col.seen, col.samples + filtered_out_samples(&col.leftout));
+		fprintf(to, "%" PRIu64 " by %s\n", col->leftout.by_key[k], filter_key_name((enum filter_key)k));
+	assert_int_equal(col->seen, col->samples + filtered_out_samples(&col->leftout));
 	fclose(to);
-	naming_fini(&nm);
-	collect_fini(&col);
-	replay_free(rp);
-	modules_free(mods);
-	rec_reader_close(r);
-	rec_events_fini(&events);
+	collect_run_close(&run);
 	return text;
 }
 

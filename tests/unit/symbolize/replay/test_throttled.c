@@ -15,16 +15,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "cmd/parallel_pass.h"
-#include "modules/module.h"
-#include "naming/naming.h"
+#include "collectrun.h"
 #include "output/to_folded.h"
 #include "recgen.h"
-#include "recording/rec_events.h"
-#include "recording/rec_reader.h"
 #include "recording/rec_writer.h"
-#include "replay/collect.h"
-#include "replay/replay.h"
 #include "unwind/unwind.h"
 
 #define START UINT64_C(1000000)
@@ -132,34 +126,21 @@ static void write_recording(int fd)
 static char *folded(const char *path, unsigned int nthreads, bool throttles)
 {
 	static const struct naming_opts nopts = { .demangle = true };
-	struct rec_reader *r = rec_reader_open(path);
-	struct rec_events events = { 0 };
-	struct modules *mods = modules_new();
-	struct replay *rp = replay_new(mods);
+	struct collect_run run;
 	struct collect_opts copts = {
-		.lead = { .by = { LEAD_THREAD }, .n = 1 }, .unwinder = &unwind_cached, .max_stack = 100, .events = &events,
+		.lead = { .by = { LEAD_THREAD }, .n = 1 }, .unwinder = &unwind_cached, .max_stack = 100, .events = &run.events,
 		.throttles = throttles,
 	};
-	struct collect col;
-	struct naming nm;
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	assert_non_null(r);
-	assert_int_equal(rec_events_read(&events, r), 0);
-	copts.start = rec_reader_start(r);
-	collect_init(&col, rp, &copts);
-	assert_int_equal(parallel_pass_run(&col, r, mods, nthreads), 0);
-	naming_run(&nm, &nopts, rp, &col.locs, col.texts);
-	fold_write(to, &col.tree, &nm, FOLD_PERIOD);
+	collect_run_open(&run, path);
+	copts.start = rec_reader_start(run.r);
+	collect_run_all(&run, &copts, nthreads, &nopts);
+	fold_write(to, &run.col.tree, &run.nm, FOLD_PERIOD);
 	fclose(to);
-	naming_fini(&nm);
-	collect_fini(&col);
-	replay_free(rp);
-	modules_free(mods);
-	rec_reader_close(r);
-	rec_events_fini(&events);
+	collect_run_close(&run);
 	return text;
 }
 
