@@ -109,12 +109,13 @@ static double meta_share(const struct profile *p, const char *key)
 	return all > 0 && profile_meta(p, key) ? 100 * profile_number(p, key) / all : NAN;
 }
 
-static size_t shares_differ(const char *what, double a, double b, double max, const struct diff_input *ia, const struct diff_input *ib,
-			    struct strbuf *why)
+/* @counted: "samples" or "waits". */
+static size_t shares_differ(const char *what, const char *counted, double a, double b, double max, const struct diff_input *ia,
+			    const struct diff_input *ib, struct strbuf *why)
 {
 	if (!(fabs(a - b) > max))
 		return 0;
-	strbuf_addf(why, "%s: %.1f %% of the samples of '", what, a);
+	strbuf_addf(why, "%s: %.1f %% of the %s of '", what, a, counted);
 	escape_text(why, ia->path);
 	strbuf_addf(why, "', %.1f %% of '", b);
 	escape_text(why, ib->path);
@@ -174,6 +175,7 @@ static size_t alone(const struct diff_input *in, const struct diff_opts *opts, s
 
 size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *opts, struct strbuf *why, struct strbuf *notes)
 {
+	const char *counted = profile_counted(profile_meta(in[0].profile, "event"));
 	size_t nwhy = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -183,11 +185,11 @@ size_t diff_fit(const struct diff_input *in, size_t n, const struct diff_opts *o
 	for (size_t i = 1; i < n && !nwhy; i++) {
 		for (size_t k = 0; k < sizeof(settings) / sizeof(settings[0]); k++)
 			one_setting(&settings[k], &in[0], &in[i], why, &nwhy, notes);
-		nwhy += shares_differ("losses differ too much", lost_share(in[0].profile), lost_share(in[i].profile), LOSS_MAX,
+		nwhy += shares_differ("losses differ too much", "samples", lost_share(in[0].profile), lost_share(in[i].profile), LOSS_MAX,
 				      &in[0], &in[i], why);
-		nwhy += shares_differ("shares of truncated stacks differ too much", meta_share(in[0].profile, "truncated"),
+		nwhy += shares_differ("shares of truncated stacks differ too much", counted, meta_share(in[0].profile, "truncated"),
 				      meta_share(in[i].profile, "truncated"), TRUNCATED_MAX, &in[0], &in[i], why);
-		nwhy += shares_differ("shares of stacks without a root differ too much", meta_share(in[0].profile, "incomplete"),
+		nwhy += shares_differ("shares of stacks without a root differ too much", counted, meta_share(in[0].profile, "incomplete"),
 				      meta_share(in[i].profile, "incomplete"), TRUNCATED_MAX, &in[0], &in[i], why);
 	}
 	return nwhy;

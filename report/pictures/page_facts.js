@@ -24,7 +24,7 @@ function showFacts() {
 				dl.append(dt, dd);
 			}
 		for (const [key, text] of [['lost', ' samples lost'], ['dropped', ' samples dropped'], ['cut', ' samples with a stack cut by the recorder'],
-			['throttled_samples', ' samples (estimated) not taken while the kernel throttled the event'], ['truncated', ' samples whose stack is deeper than its copy']])
+			['throttled_samples', ' samples (estimated) not taken while the kernel throttled the event'], ['truncated', ' ' + counted(k) + ' whose stack is deeper than its copy']])
 			if (Number(fact(k, key)) > 0)
 				lacks.push(number(fact(k, key)) + text);
 		if (data.meta.note && !k)

@@ -56,6 +56,16 @@ static const struct missing *main_trouble(const struct collect *c, const struct 
 	return NULL;
 }
 
+/* Samples with a stack. Others are of kernel threads that are left out. */
+static uint64_t with_stacks(const struct collect *c)
+{
+	uint64_t sum = 0;
+
+	for (int e = 0; e < UNWIND_END_MAX; e++)
+		sum += c->verdicts[e];
+	return sum;
+}
+
 /*
  * 100 % of what @gap counts. Names are counted over the tree, where a sample that is weighed by
  * switches stands for several waits.
@@ -66,7 +76,7 @@ static uint64_t whole_of(const struct collect *c, const struct missing *gap)
 
 	for (size_t i = 0; i < c->tree.n && gap->name; i++)
 		sum += c->tree.nodes[i].samples;
-	return gap->name ? sum : c->samples;
+	return gap->name ? sum : with_stacks(c);
 }
 
 static void hint_gap(struct strbuf *sb, const struct missing *gap)
@@ -108,7 +118,7 @@ void stats_hint(const struct missing_input *in)
 
 	missing_find(&gaps, in);
 	gap = main_trouble(in->col, &gaps, &cut);
-	share = percent(cut, in->col->samples);
+	share = percent(cut, with_stacks(in->col));
 	if (gap && share > INCOMPLETE_HINT) {
 		strbuf_addf(&sb, "%.1f %% of stacks are incomplete, mostly: ", share);
 		hint_gap(&sb, gap);
@@ -160,7 +170,7 @@ static void print_verdicts(const struct missing_input *in)
 	for (e = 0; e < UNWIND_END_MAX; e++) {
 		if (c->verdicts[e])
 			fprintf(stderr, "  %10" PRIu64 " %5.1f %%  %s\n", c->verdicts[e],
-				percent(c->verdicts[e], c->samples),
+				percent(c->verdicts[e], with_stacks(c)),
 				unwind_end_text((enum unwind_end)e));
 	}
 }

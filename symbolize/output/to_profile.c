@@ -322,12 +322,14 @@ static void add_losses(struct profile *p, const struct to_profile *in)
 {
 	const struct collect *c = in->col;
 	struct strbuf sb = STRBUF_INIT;
-	uint64_t incomplete = 0;
+	uint64_t truncated = 0, incomplete = 0;
 	struct ev_ledger led;
 
-	for (int e = 0; e < UNWIND_END_MAX; e++)
-		incomplete += collect_incomplete((enum unwind_end)e) ? c->verdicts[e] : 0;
-	meta_u64(p, "truncated", c->verdicts[UNWIND_COPY_END] + c->verdicts[UNWIND_CUT]);
+	for (uint32_t i = 0; i < c->nevents; i++) {
+		truncated += c->events[i].truncated;
+		incomplete += c->events[i].incomplete;
+	}
+	meta_u64(p, "truncated", truncated);
 	meta_u64(p, "incomplete", incomplete);
 	if (!rec_reader_ledger(in->reader, &led))
 		return;

@@ -312,8 +312,7 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 	 * The mark goes to the root, so that complete and incomplete stacks do not share a tower.
 	 */
 	if (collect_incomplete(st.end)) {
-		bool cut = st.end == UNWIND_COPY_END || st.end == UNWIND_CUT ||
-			   st.end == UNWIND_HOLE || st.end == UNWIND_DEPTH ||
+		bool cut = collect_truncated(st.end) || st.end == UNWIND_HOLE || st.end == UNWIND_DEPTH ||
 			   st.end == UNWIND_OTHER_STACK;
 
 		node = stacktree_child(&c->tree, node, cut ? c->truncated : c->broken);
@@ -335,7 +334,9 @@ static struct seen see(struct collect *c, const struct replay_sample *s, uint32_
 static void count_at(struct collect *c, uint32_t node, enum unwind_end end, uint32_t at, uint32_t slot, uint32_t event,
 		     uint64_t samples, uint64_t period)
 {
-	collect_count_end(c, end, at, event, samples);
+	c->events[event].truncated += collect_truncated(end) ? samples : 0;
+	c->events[event].incomplete += collect_incomplete(end) ? samples : 0;
+	collect_note_end(c, end, at, samples);
 	stacktree_count(&c->tree, node, samples, period);
 	if (slot)
 		thread_times_count(&c->spread, slot, node, samples, period);
@@ -455,7 +456,7 @@ static void keep(struct collect *c, const struct replay_sample *s, struct lead_n
 	if (!c->selects)
 		return;
 	note(c, ln, s->ev->tid, LEFTOUT_SEEN);
-	if (entered.end == UNWIND_COPY_END || entered.end == UNWIND_CUT)
+	if (collect_truncated(entered.end))
 		note(c, ln, s->ev->tid, LEFTOUT_DEEP);
 }
 
@@ -692,7 +693,6 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 
 		if (ev->period_max)
 			note_periods(&to->events[i], ev->period_min, ev->period_max);
-		to->events[i].samples += ev->samples;
 		to->events[i].truncated += ev->truncated;
 		to->events[i].incomplete += ev->incomplete;
 	}

@@ -111,13 +111,13 @@ bool collect_incomplete(enum unwind_end end)
 	return end != UNWIND_COMPLETE && end != UNWIND_JOINED && end != UNWIND_NO_USER;
 }
 
-void collect_count_end(struct collect *c, enum unwind_end end, uint32_t at, uint32_t event, uint64_t samples)
+bool collect_truncated(enum unwind_end end)
 {
-	struct collect_event *ev = &c->events[event];
+	return end == UNWIND_COPY_END || end == UNWIND_CUT;
+}
 
-	ev->samples += samples;
-	ev->truncated += end == UNWIND_COPY_END || end == UNWIND_CUT ? samples : 0;
-	ev->incomplete += collect_incomplete(end) ? samples : 0;
+void collect_note_end(struct collect *c, enum unwind_end end, uint32_t at, uint64_t samples)
+{
 	c->verdicts[end] += samples;
 	if (collect_incomplete(end) && at)
 		*u64map_put(&c->ended_in, (uint64_t)at << 8 | end, NULL) += samples;

@@ -42,7 +42,9 @@ uint32_t collect_text(struct collect *c, const char *text);
 struct lead_node *collect_lead(struct collect *c, const struct replay_sample *s);
 /* The thread of a sample in c->spread. */
 uint32_t collect_thread(struct collect *c, const struct replay_sample *s, struct lead_node *ln);
-/* Counts samples that ended so in c->events, verdicts and ended_in, but not in the tree. */
-void collect_count_end(struct collect *c, enum unwind_end end, uint32_t at, uint32_t event, uint64_t samples);
+/* Counts samples that ended so in c->verdicts and ended_in, but not in the tree or for an event. */
+void collect_note_end(struct collect *c, enum unwind_end end, uint32_t at, uint64_t samples);
+/* Does such a stack go on past its copy? */
+bool collect_truncated(enum unwind_end end);
 
 #endif

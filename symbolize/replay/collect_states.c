@@ -30,6 +30,7 @@ struct states {
 	size_t n, cap;
 	struct u64map at_stack;		/* life << 32 | node -> ns off the CPU */
 	uint64_t parked_ns;		/* from so many on, a stack is where its thread is parked */
+	bool *marked;			/* owned; by node of a sample: has its stack a mark that it is incomplete? */
 	uint64_t pieces;		/* counts by block so far */
 	uint8_t *loc_reason;		/* owned; by location: wait_reason + 1; 0: not looked up */
 	size_t nlocs;
@@ -65,7 +66,7 @@ static uint32_t base_node(struct states *s, const struct wait_part *p)
 	const uint32_t node = lead->kind == LEAD_KNOWN ? lead->node : STACKTREE_ROOT;
 
 	if (p->sampled)
-		return p->stack & ~STACK_LIMITED;
+		return p->stack & STACK_NODE;
 	if (p->brief)
 		return stacktree_child(&s->c->tree, node, s->brief);
 	switch (p->kind) {
@@ -201,6 +202,18 @@ static void count_times(struct states *s, uint32_t event, uint32_t thread, uint3
 	c->last_time = MAX(c->last_time, to);
 }
 
+static void find_marked(struct states *s)
+{
+	const struct collect *c = s->c;
+
+	s->marked = xcalloc(c->tree.n, sizeof(*s->marked));
+	for (size_t i = 1; i < c->tree.n; i++) {
+		const struct stacknode *nd = &c->tree.nodes[i];
+
+		s->marked[i] = s->marked[nd->parent] || nd->loc == c->truncated || nd->loc == c->broken;
+	}
+}
+
 static void count_for(struct states *s, uint32_t event, uint32_t node, const struct wait_part *p)
 {
 	static const struct profile_thread unknown = { .process = COLLECT_NO_IMAGE, .pid = -1, .tid = -1, .nspid = -1 };
@@ -208,6 +221,8 @@ static void count_for(struct states *s, uint32_t event, uint32_t node, const str
 	const struct wait_lead *lead = lead_of(s, p->life);
 
 	stacktree_count(&c->tree, node, p->n, p->ns);
+	c->events[event].truncated += p->sampled && p->stack & STACK_TRUNCATED ? p->n : 0;
+	c->events[event].incomplete += p->sampled && s->marked[p->stack & STACK_NODE] ? p->n : 0;
 	if (!c->opts.block_ns)
 		return;
 	if (p->sampled)
@@ -318,6 +333,7 @@ void collect_states_count(struct collect *c)
 	s.brief = brief_text(c);
 	for (int i = 0; i < STATES; i++)
 		s.state_loc[i] = collect_text(c, lead_state_text((enum lead_state)i));
+	find_marked(&s);
 	waits_result(s.cw->waits, note_part, &s);
 	find_parked(&s);
 	for (size_t i = 0; i < s.n; i++)
@@ -328,4 +344,5 @@ void collect_states_count(struct collect *c)
 	u64map_fini(&s.rerooted);
 	free(s.parts);
 	free(s.loc_reason);
+	free(s.marked);
 }

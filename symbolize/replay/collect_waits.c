@@ -232,10 +232,10 @@ void collect_waits_resolve(struct collect *c, struct collect *const *all, size_t
 
 		h->node = joins ? s->joined : s->node;
 		h->limited = h->cgroup && ctr_table_throttled(ctrs, h->cgroup);
+		h->truncated = !joins && collect_truncated(s->end);
 		/* Samples that are counted for an event of their own, too, have ended there. */
 		if (s->event == cw->event || c->opts.event != REC_EVENTS_ALL)
-			collect_count_end(c, joins ? UNWIND_JOINED : s->end, joins ? 0 : s->at,
-					  cw->off ? s->event : cw->wall, h->samples);
+			collect_note_end(c, joins ? UNWIND_JOINED : s->end, joins ? 0 : s->at, h->samples);
 	}
 	free(ccs);
 }
@@ -258,7 +258,7 @@ static void map_row(void *ctx, uint32_t *stack, uint32_t *slot)
 	const struct map *m = ctx;
 	const struct held *h = &m->cw->held[*stack];
 
-	*stack = (m->nodes ? m->nodes[h->node] : h->node) | (h->limited ? STACK_LIMITED : 0);
+	*stack = (m->nodes ? m->nodes[h->node] : h->node) | (h->limited ? STACK_LIMITED : 0) | (h->truncated ? STACK_TRUNCATED : 0);
 	*slot = m->slots ? m->slots[*slot] : *slot;
 }
 

@@ -16,10 +16,12 @@ struct collect;
 #define NO_EVENT UINT32_MAX
 
 /*
- * What struct waits calls a stack is the index of a struct held, and once settled its node; with this
- * bit if a CPU limit throttled the samples' cgroup at some time.
+ * What struct waits calls a stack is the index of a struct held, and once settled its node, with these
+ * bits: a CPU limit throttled the samples' cgroup at some time; the stack goes on past its copy.
  */
 #define STACK_LIMITED 0x80000000u
+#define STACK_TRUNCATED 0x40000000u
+#define STACK_NODE 0x3fffffffu
 
 /* A stack that samples are held for. */
 struct held {
@@ -29,8 +31,9 @@ struct held {
 	struct seen entered;
 	uint32_t image, part;
 	uint64_t samples;
-	uint32_t node;		/* after collect_waits_resolve(), as @limited */
+	uint32_t node;		/* after collect_waits_resolve(), as these */
 	bool limited;		/* STACK_LIMITED */
+	bool truncated;		/* STACK_TRUNCATED */
 };
 
 /* What leads the stacks of a thread. */

@@ -169,4 +169,14 @@ is "add up to what the switches say" "$(grep '^alternate;\[shorter than 4 ms\];\
 		left[$6] { ns = t - left[$6]; left[$6] = 0; if (ns < 4000000) n += ns }
 		END { for (i in left) if (left[i] && end - left[i] < 4000000) n += end - left[i]; printf "%.0f\n", n }' brief.txt)"
 is "--all has their stacks, and the same sum" "$("$NSPROF" symbolize -q --event off-cpu --all brief | grep -v shorter | sum)" "$(sum <folded)"
+# A sample stands for many waits.
+for size in 256 8192; do
+	record --off-cpu=16 --call-graph dwarf,$size -o copy.$size -- "$BUILD/tests/targets/waits" 0.3 pingpong >/dev/null
+	"$NSPROF" symbolize -q --all --format profile -o copy.$size.p copy.$size
+done
+cut=$("$NSPROF" symbolize -q --all --weight samples copy.256 | awk '/\[truncated_stack\]/ { n += $NF } END { print n + 0 }')
+check "truncated waits are more than samples ($cut)" test "$cut" -gt $((2 * $("$NSPROF" info --json copy.256 | jq .samples)))
+like "report has their number" "$("$NSPROF" report -i copy.256.p)" "^# event off-cpu.*; 0 lost, $cut truncated;"
+check_rc "diff: their share is of waits" 3 "$NSPROF" diff copy.8192.p copy.256.p
+like "which it says" "$(<check.err)" 'shares of truncated stacks differ too much: 0\.0 % of the waits of .*, (9[0-9]\.[0-9]|100\.0) % of '
 done_testing
