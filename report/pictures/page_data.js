@@ -238,25 +238,46 @@ function covered(t, hits, total) {
 	return sum;
 }
 
+// How the names of kernel functions begin that take a thread off the CPU, and that lead it back to user
+// space or to a function of the kernel: as in wait_frames.c.
+const SCHEDULER = /^(_?_?schedule|io_schedule|preempt_schedule|_?_cond_resched|dynamic_cond_resched|dynamic_preempt_schedule|finish_task_switch)/;
+const WORK = /^(throttle_cfs_rq_work|task_work_run|resume_user_mode_work)/;
+const TO_USER = new RegExp('^((__|prepare_|(__)?irqentry_|(__)?syscall_|arm64_(syscall_)?|asm_)?exit_to_user|do_notify_resume|work_pending|ret_to_user|' +
+	'ret_from_fork|do_syscall_64|(__)?do_fast_syscall_32|do_int80_|entry_SYSCALL_|el0t?_)');
+const TO_KERNEL = new RegExp('^((raw_|dynamic_)?irqentry_exit(?!_to_user)|arm64_preempt_schedule_irq|(__|arm64_)?exit_to_kernel_mode|' +
+	'exit_el1_|el1h?_|(asm_)?sysvec_|(asm_)?common_interrupt|(asm_)?exc_)');
+
 // The node of the function that the stack of node i is in when it ends, as wait_frames.c has it: a
-// thread off the CPU is in the function that called the scheduler.
+// thread off the CPU is in the function that called the scheduler, or that was held back.
 function ownNode(t, frames, i) {
-	const named = function (node) { return node && !frames.kind[t.frame[node]] && !frames.dso[t.frame[node]] ? frames.name[t.frame[node]] : ''; };
+	const name = function (node) { return frames.name[t.frame[node]]; };
+	const bare = function (node) { return node && !frames.kind[t.frame[node]] && !frames.dso[t.frame[node]] ? name(node) : ''; };
 	const kernel = function (node) { return node && frames.kind[t.frame[node]] === KERNEL; };
-	const scheduler = function (node) {
-		return kernel(node) && /^(_?_?schedule|io_schedule|preempt_schedule|__cond_resched|finish_task_switch)/.test(frames.name[t.frame[node]]);
+	const leads = function (node) { return frames.kind[t.frame[node]] === LEADING; };
+	const program = function (node) { return node && !kernel(node) && !leads(node) && bare(node)[0] !== '['; };
+	const outOf = function (node, re) {
+		while (kernel(node) && re.test(name(node)))
+			node = t.parent[node];
+		return node;
 	};
 	let up = t.parent[i];
-	if (!up || !STATE_COLORS.has(named(i)) || frames.kind[t.frame[up]] === LEADING)
+	if (!up || !STATE_COLORS.has(bare(i)) || leads(up))
 		return i;
-	if (named(i) === '[running]')
+	if (bare(i) === '[running]')
 		return up;
-	if (named(up)[0] === '[' && (kernel(t.parent[up]) || named(t.parent[up]) === '[parked]'))
+	if (bare(up)[0] === '[' && (kernel(t.parent[up]) || bare(t.parent[up]) === '[parked]'))
 		up = t.parent[up];
-	let own = up;
-	while (scheduler(own))
-		own = t.parent[own];
-	return own && frames.kind[t.frame[own]] !== LEADING ? own : up;
+	let own = outOf(up, SCHEDULER);
+	const back = outOf(own, TO_KERNEL), way = outOf(own, WORK);
+	if (back !== own) {
+		if (kernel(back) || program(back))
+			own = back;
+	} else if (kernel(way) && TO_USER.test(name(way))) {
+		const held = outOf(way, /^/);
+		if (program(held))
+			own = held;
+	}
+	return own && !leads(own) ? own : up;
 }
 
 // Functions by name (kernel functions separately), with self and total of each side. A recursive

@@ -30,14 +30,14 @@ US, MS, START = 1000, 1000000, 5000000000
 OUTER, MIDDLE, MAIN = (BASE + program.symbols[f] + 4 - program.vaddr for f in ('app_outer', 'app_middle', 'main'))
 # Kernel stacks as Linux 6.1 has them, leaf first.
 NAMES = ['schedule', 'futex_wait_queue', 'futex_wait', 'do_nanosleep', 'hrtimer_nanosleep', 'exit_to_user_mode_loop', 'io_schedule',
-	 'folio_wait_bit_common', 'exc_page_fault', 'ep_poll', 'do_epoll_wait']
+	 'folio_wait_bit_common', 'exc_page_fault', 'ep_poll', 'do_epoll_wait', 'irqentry_exit_to_user_mode', 'asm_sysvec_apic_timer_interrupt']
 KERNEL = {name: 0xffffffff81000000 + 0x1000 * i for i, name in enumerate(NAMES)}
 WAYS = {	# user leaf, kernel stack, reason, preempted, ns
 	'lock': (OUTER, ['schedule', 'futex_wait_queue', 'futex_wait'], '[futex]', False, 300 * US),
 	'sleep': (MIDDLE, ['schedule', 'do_nanosleep', 'hrtimer_nanosleep'], '[sleep]', False, 2 * MS),
 	'fault': (OUTER, ['io_schedule', 'folio_wait_bit_common', 'exc_page_fault'], '[page fault]', False, 90 * US),
 	'poll': (MIDDLE, ['schedule', 'ep_poll', 'do_epoll_wait'], '[epoll]', False, 9 * MS),
-	'slice': (OUTER, ['schedule', 'exit_to_user_mode_loop'], '', True, 50 * US),
+	'slice': (OUTER, ['schedule', 'exit_to_user_mode_loop', 'irqentry_exit_to_user_mode', 'asm_sysvec_apic_timer_interrupt'], '', True, 50 * US),
 }
 NAME = {OUTER: 'app_outer', MIDDLE: 'app_middle'}
 rnd = random.Random(4)
@@ -127,7 +127,7 @@ features = [(2, program.build_id_entry(writer, 0)), (3, writer.counted('elsewher
 	    (12, writer.event_desc(events))]
 writer.write(OUT, 'file', events, features, b''.join(head + [r for _, r in sorted(data)]))
 with open(KALLSYMS, 'w') as f:
-	f.write(''.join('%x T %s\n' % (at, name) for name, at in KERNEL.items()) + 'ffffffff8100c000 T behind\n')
+	f.write(''.join('%x T %s\n' % (at, name) for name, at in KERNEL.items()) + '%x T behind\n' % (0xffffffff81000000 + 0x1000 * len(NAMES)))
 for key, ns in sorted(truth.items()):
 	print(*(k or '-' for k in key), ns)
 for name, ns in on.items():

@@ -47,8 +47,8 @@ is "report --symbols: one state" "$(rows --event off-cpu --sort comm --symbols '
 	"[$(awk '$1 != "on" && $(NF - 1) == "[runnable]" { n += $NF } END { printf "%.0f", n }' truth)][false]"
 is "what a thread waits for is a row, its state is none" "$(rows --event off-cpu --sort symbol | jq -r '.rows[].symbol | select(startswith("["))' | sort | tr '\n' ' ')" \
 	"[epoll] [futex] [page fault] [sleep] [starting] "
-is "Self is the function that waits, not the scheduler or the reason" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol' | LC_ALL=C sort | tr '\n' ' ')" \
-	"[starting] do_nanosleep ep_poll exit_to_user_mode_loop folio_wait_bit_common futex_wait_queue "
+is "Self is the function that waits or is held back, not the scheduler or the reason" "$(rows --event off-cpu --no-children --sort symbol | jq -r '.rows[].symbol' | LC_ALL=C sort | tr '\n' ' ')" \
+	"[starting] app_outer do_nanosleep ep_poll folio_wait_bit_common futex_wait_queue "
 for sym in do_nanosleep '[sleep]'; do
 	is "report --symbols $sym: that time and no other" "$(rows --event off-cpu --no-children --sort symbol --symbols "$sym" | jq -c '[.rows[] | [.symbol, .period]]')" \
 		"$(rows --event off-cpu --no-children --sort symbol | jq -c '[.rows[] | select(.symbol == "do_nanosleep") | [.symbol, .period]]')"

@@ -37,9 +37,42 @@ static void test_own(void **state)
 		{ 3, { "f:main", "f:lock", "k:futex_wait_queue", "k:schedule", "[futex]", "[blocked]" } },
 		{ 3, { "f:main", "k:read", "k:folio_wait", "k:io_schedule", "k:schedule", "[disk]", "[blocked]" } },
 		{ 2, { "f:main", "k:hrtimer_nanosleep", "k:schedule_timeout", "k:schedule", "k:__schedule", "[sleep]", "[runnable]" } },
-		/* Preempted, throttled; without the kernel. */
-		{ 2, { "f:main", "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
-		{ 2, { "f:main", "k:task_work_run", "k:__cond_resched", "[throttled]" } },
+		/* Preempted in user code: x86 and arm64, as kernels from 5.10 on name the way back, or inline it. */
+		{ 1, { "f:main", "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
+		{ 1, { "f:main", "k:asm_sysvec_apic_timer_interrupt", "k:irqentry_exit_to_user_mode", "k:exit_to_user_mode_prepare",
+		       "k:exit_to_user_mode_loop", "k:schedule", "k:__schedule", "[runnable]" } },
+		{ 2, { "f:main", "f:work", "k:asm_sysvec_apic_timer_interrupt", "k:sysvec_apic_timer_interrupt", "k:irqentry_exit",
+		       "k:schedule", "[runnable]" } },
+		{ 1, { "f:main", "k:asm_exc_page_fault", "k:exc_page_fault", "k:irqentry_exit", "k:__exit_to_user_mode_loop", "k:schedule",
+		       "[runnable]" } },
+		{ 1, { "f:main", "k:el0t_64_irq", "k:el0t_64_irq_handler", "k:el0_interrupt", "k:do_notify_resume", "k:schedule",
+		       "[runnable]" } },
+		{ 1, { "f:main", "k:el0t_64_irq", "k:el0t_64_irq_handler", "k:el0_interrupt", "k:arm64_exit_to_user_mode", "k:schedule",
+		       "[runnable]" } },
+		{ 1, { "f:main", "k:work_pending", "k:do_notify_resume", "k:schedule", "[runnable]" } },
+		/* After a system call, or before a thread runs for the first time. */
+		{ 1, { "f:write", "k:entry_SYSCALL_64_after_hwframe", "k:do_syscall_64", "k:syscall_exit_to_user_mode",
+		       "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
+		{ 1, { "f:write", "k:entry_SYSCALL_64_after_hwframe", "k:do_syscall_64", "k:schedule", "[runnable]" } },
+		{ 1, { "f:clone", "k:ret_from_fork_asm", "k:ret_from_fork", "k:syscall_exit_to_user_mode", "k:exit_to_user_mode_loop",
+		       "k:schedule", "[runnable]" } },
+		/* By a CPU limit; the same work for another reason; work that waits. */
+		{ 1, { "f:main", "k:asm_sysvec_apic_timer_interrupt", "k:exit_to_user_mode_loop", "k:task_work_run",
+		       "k:throttle_cfs_rq_work", "k:schedule", "[throttled]" } },
+		{ 1, { "f:main", "k:exit_to_user_mode_loop", "k:task_work_run", "k:__cond_resched", "[throttled]" } },
+		{ 3, { "f:main", "k:do_exit", "k:task_work_run", "k:__cond_resched", "[runnable]" } },
+		{ 4, { "f:main", "k:exit_to_user_mode_loop", "k:task_work_run", "k:ext4_release_file", "k:schedule", "[disk]", "[blocked]" } },
+		/* In the kernel: what was interrupted; what gave way. */
+		{ 2, { "f:read", "k:copy_to_user", "k:asm_sysvec_apic_timer_interrupt", "k:sysvec_apic_timer_interrupt", "k:irqentry_exit",
+		       "k:raw_irqentry_exit_cond_resched", "k:preempt_schedule_irq", "[runnable]" } },
+		{ 2, { "f:read", "k:filemap_read", "k:el1h_64_irq", "k:el1_interrupt", "k:arm64_preempt_schedule_irq", "k:preempt_schedule_irq",
+		       "[runnable]" } },
+		{ 2, { "f:read", "k:filemap_read", "k:__cond_resched", "k:preempt_schedule_common", "[runnable]" } },
+		/* The program is not known. */
+		{ 2, { "k:asm_sysvec_apic_timer_interrupt", "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
+		{ 2, { "[truncated_stack]", "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
+		{ 2, { "l:app", "k:exit_to_user_mode_loop", "k:schedule", "[runnable]" } },
+		/* Without the kernel. */
 		{ 2, { "f:main", "f:work", "[runnable]" } },
 		{ 2, { "f:main", "[no mapping]", "[blocked]" } },
 		/* It ran: no function is left out. */
