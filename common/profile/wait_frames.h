@@ -2,7 +2,8 @@
  * Which function a thread waits in. Stacks off the CPU end with frames that are no functions: what the
  * thread waits for, and its state. The functions before these are the scheduler's, the same in all
  * of them. So the time belongs to the function that called the scheduler. A thread that is preempted
- * calls it on the way back to what it does: the time belongs to the function that was held back.
+ * calls it on the way back from an interrupt or a system call: the time belongs to the function of the
+ * program, or of the kernel, that was held back.
  */
 #ifndef NSPROF_WAIT_FRAMES_H
 #define NSPROF_WAIT_FRAMES_H

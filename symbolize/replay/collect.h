@@ -57,7 +57,7 @@ struct collect_opts {
 /* What is known of one event's samples. */
 struct collect_event {
 	uint64_t period_min, period_max;	/* of all seen, also those that a filter left out */
-	/* Of what it counts, which is waits if switches weigh its samples: as in a profile's facts (profile.h). */
+	/* Waits if switches weigh its samples: as in a profile's facts (profile.h). */
 	uint64_t truncated, incomplete;
 	bool states;		/* its samples are counted only by state, when it is known how long they stand for */
 };
