@@ -105,17 +105,41 @@ static void print_event(const struct events *ev, size_t i, const struct ev_count
 	strbuf_fini(&text);
 }
 
-static void print_thinned(const struct events *ev, size_t i, const struct budget_event *b, uint64_t began)
+static double since(uint64_t time, uint64_t began)
 {
-	const double since = b->first > began ? (double)(b->first - began) / 1e9 : 0;
-
-	pr_warn("'%s' came more often than its budget of %.0f MB/s on a CPU allows: from %.1f s on, one sample stands for up to %llu events; "
-		"use a larger --event-budget, a --filter, or a smaller --call-graph dwarf,SIZE", ev->v[i].sel.name, (double)events_budget(ev) / 1e6,
-		since, (unsigned long long)ev->v[i].period << b->level_max);
+	return time > began ? (double)(time - began) / 1e9 : 0;
 }
 
-/* A pattern names hundreds of tracepoints, most of which never come. If there are more than these, they share a line. */
-#define QUIET_MAX 4u
+static void print_thinned(const struct events *ev, size_t i, const struct budget_event *b, uint64_t began)
+{
+	pr_warn("'%s' came more often than its budget of %.0f MB/s on a CPU allows: from %.1f s on, one sample stands for up to %llu events; "
+		"use a larger --event-budget, a --filter, or a smaller --call-graph dwarf,SIZE", ev->v[i].sel.name, (double)events_budget(ev) / 1e6,
+		since(b->first, began), (unsigned long long)ev->v[i].period << b->level_max);
+}
+
+/* One line about all of them. */
+static void print_all_thinned(const struct events *ev, const struct sampled_events *se, size_t n, uint64_t began)
+{
+	uint64_t first = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < ev->n; i++) {
+		const struct budget_event *b = &se->budget.ev[i];
+
+		if (!b->level_max)
+			continue;
+		first = MIN(first, b->first);
+		most = MAX(most, ev->v[i].period << b->level_max);
+	}
+	pr_warn("%zu events together came more often than their budget of %.0f MB/s on a CPU allows: from %.1f s on, one sample stands for up to %"
+		PRIu64 " events ('nsprof info' has each); use a larger --event-budget, a --filter, or a smaller --call-graph dwarf,SIZE", n,
+		(double)events_budget(ev) / 1e6, since(first, began), most);
+}
+
+/*
+ * A pattern names hundreds of tracepoints, most of which never come. If there are more than these, they
+ * share a line, and so do those that were thinned.
+ */
+#define LINES_MAX 4u
 
 static bool is_quiet(const struct rec_event *e, const struct ev_counts *c, const struct ledger_event *of)
 {
@@ -125,25 +149,28 @@ static bool is_quiet(const struct rec_event *e, const struct ev_counts *c, const
 void event_summary_print(const struct events *ev, const struct sampled_events *se, struct ledger *lg, const struct ledger_part *counts,
 			 uint64_t began)
 {
-	size_t quiet = 0;
+	size_t quiet = 0, thinned = 0;
 
 	for (size_t i = 0; i < ev->n; i++) {
 		const struct ev_counts sum = sum_of(counts, i);
 
 		quiet += is_quiet(&ev->v[i], &sum, ledger_event(lg, (uint32_t)i));
+		thinned += se && se->budget.ev[i].level_max;
 	}
 	for (size_t i = 0; i < ev->n; i++) {
 		const struct budget_event *b = se ? &se->budget.ev[i] : NULL;
 		const struct ledger_event *of = ledger_event(lg, (uint32_t)i);
 		const struct ev_counts sum = sum_of(counts, i);
 
-		if (quiet > QUIET_MAX && is_quiet(&ev->v[i], &sum, of))
+		if (quiet > LINES_MAX && is_quiet(&ev->v[i], &sum, of))
 			continue;
 		if (ev->n > 1 || (b && b->level_max))
 			print_event(ev, i, &sum, b, of->throttled + of->throttled_before);
-		if (b && b->level_max)
+		if (b && b->level_max && thinned <= LINES_MAX)
 			print_thinned(ev, i, b, began);
 	}
-	if (quiet > QUIET_MAX)
+	if (quiet > LINES_MAX)
 		pr_info("%zu other tracepoints: 0 samples, and the kernel counted none", quiet);
+	if (thinned > LINES_MAX)
+		print_all_thinned(ev, se, thinned, began);
 }

@@ -132,9 +132,6 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 	in->event = id.event;
 	e = &se->v[id.event];
 	e->size = h->size;
-	if (e->shift && e->turn++ & ((1ull << e->shift) - 1))
-		return SAMPLED_THINNED;
-	event_budget_take(&se->budget, in->cpu, id.event, in->time, h->size);
 	l = e->layout;
 	if (l.period && in->time < id.since)
 		l.period = e->before;
@@ -142,9 +139,6 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 		return SAMPLED_BAD;
 	if (se->open->v[id.event].sel.waits)
 		++*u64map_put(&se->waits, word(h, sizeof(*h)), NULL);
-	if (in->payload_len)
-		mask_payload(se, e, in);
-	in->period <<= e->shift;
 	/*
 	 * More than a period: samples in between were lost, and count as such. With a period of 1 each
 	 * stands for itself, also if an interrupt had one of its own before the count was read.
@@ -155,7 +149,18 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 		if (in->period > 1)
 			in->period = MIN(in->period, since);
 	}
-	return in->period ? SAMPLED_TAKEN : SAMPLED_THINNED;
+	in->period += e->held;
+	e->held = 0;
+	if (e->shift && e->turn++ & ((1ull << e->shift) - 1)) {
+		e->held = in->period;
+		return SAMPLED_THINNED;
+	}
+	event_budget_take(&se->budget, in->cpu, id.event, in->time, h->size);
+	if (!in->period)
+		return SAMPLED_THINNED;
+	if (in->payload_len)
+		mask_payload(se, e, in);
+	return SAMPLED_TAKEN;
 }
 
 bool sampled_events_member(struct sampled_events *se, const struct raw_sample *lead, uint32_t i, uint32_t *event, uint64_t *n)

@@ -20,11 +20,12 @@ struct sampled_event {
 	struct sample_layout layout;	/* with the present period, if it is fixed */
 	uint64_t before;	/* the period before the kernel got its latest one */
 	/*
-	 * The recorder itself thins: it takes one sample of 2^shift, and that one stands for all of
-	 * them. For inherited events, see events_can_set_period().
+	 * The recorder itself thins: it takes one of 2^shift samples, which stands for all since the
+	 * one that was taken before. For inherited events, see events_can_set_period().
 	 */
 	uint32_t shift;
 	uint64_t turn;		/* samples read from the rings */
+	uint64_t held;		/* what those stand for that came since then */
 	uint64_t size;		/* bytes of its latest record */
 	bool spare;		/* unbounded, beside others that are not */
 	bool hides;			/* text in its payloads is zeroed, */

@@ -150,6 +150,12 @@ fi
 is "the closing lines of a pattern" "$(grep -cE ' 0 samples, none lost$' err) $(grep -cE '[0-9]+ other tracepoints: 0 samples' err)" "0 1"
 like "with those that came" "$(<err)" 'sched:sched_process_exec: 1 sample, none lost'
 
+# So do those that were thinned.
+if "$NSPROF" list syscalls:sys_enter_read >/dev/null 2>&1; then
+	"$NSPROF" record -e 'syscalls:sys_enter_*' --event-budget 100K -o tp -- sh -c 'for i in 1 2 3 4; do cat /etc/passwd; done' >/dev/null 2>err
+	is "one warning about all that were thinned" "$(grep -c 'came more often than' err) $(grep -cE 'warning: [0-9]+ events together came more often' err)" "1 1"
+fi
+
 # ---- where tracefs is not, cannot be read, or is hidden ----
 if unshare -m true 2>/dev/null && [ -n "$tracing" ]; then
 	is "not mounted: a mount of our own, which nobody sees" "$(unshare -m sh -c "umount -a -t tracefs,debugfs

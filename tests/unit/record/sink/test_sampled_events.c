@@ -146,24 +146,31 @@ static void goes_by_the_count(void **state)
 	rig_close(&r);
 }
 
-/* What the recorder thins itself: all periods together stay what they were. */
+/*
+ * What the recorder thins itself: the periods of all samples so far are never more than what came, and
+ * after each sample they are all of it. Also while it takes fewer and more of them.
+ */
 static void thins(void **state)
 {
+	static const struct { int from; uint32_t shift; } changes[] = { { 5, 1 }, { 6, 3 }, { 4000, 2 }, { 4003, 0 }, { 5000, 5 } };
 	uint64_t sum = 0, taken = 0;
 	struct raw_sample raw;
 	struct rig r;
+	size_t at = 0;
 
 	(void)state;
 	rig_open(&r);
-	sampled_events_shift(r.se, CALLS, 3);
-	for (int i = 0; i < 8000; i++) {
+	for (uint64_t i = 0; i < 8000; i++) {
+		if (at < sizeof(changes) / sizeof(*changes) && i == (uint64_t)changes[at].from)
+			sampled_events_shift(r.se, CALLS, changes[at++].shift);
 		if (parse(&r, 10 + CALLS, 5, NULL, 0, &raw) == SAMPLED_THINNED)
 			continue;
 		taken++;
 		sum += raw.in.period;
+		assert_int_equal(sum, i + 1);
 	}
-	assert_int_equal(taken, 1000);
-	assert_int_equal(sum, 8000);
+	/* Each of 5; the only one; of 3,994 one in 8; of 3 one in 4; each of 997; of 3,000 one in 32. */
+	assert_int_equal(taken, 5 + 1 + 500 + 1 + 997 + 94);
 	rig_close(&r);
 }
 
