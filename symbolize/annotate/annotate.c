@@ -36,6 +36,8 @@ static int hottest_first(const void *pa, const void *pb)
 	const struct annotate_func *a = pa, *b = pb;
 	int d;
 
+	if (a->own != b->own)
+		return a->own > b->own ? -1 : 1;
 	if (a->weight != b->weight)
 		return a->weight > b->weight ? -1 : 1;
 	d = strcmp(a->name, b->name);
@@ -52,17 +54,18 @@ static const char *frame_name(const struct naming *nm, size_t loc, uint32_t k)
 	return intern_str(nm->names, nm->ids[nm->named[loc].first + k]);
 }
 
-static void add_place(struct annotate *a, struct u64map *index, size_t id)
+/* The function that a location is in, and its address there; NULL: in none of a file. */
+static struct annotate_func *func_of(struct annotate *a, struct u64map *index, size_t id, uint64_t *svma)
 {
 	const struct location *loc = &a->col->locs.locs[id];
-	struct annotate_func *f;
 	struct symbol sym;
 	struct svma at;
 	uint64_t *slot;
 	bool is_new;
 
 	if (!place_of(loc, &sym, &at))
-		return;
+		return NULL;
+	*svma = at.v;
 	/* Names are owned by the symbol table: each symbol of a module has one pointer. */
 	slot = u64map_put(index, hash_combine(hash_combine((uintptr_t)loc->mod, (uintptr_t)sym.name), sym.start), &is_new);
 	if (is_new) {
@@ -70,35 +73,147 @@ static void add_place(struct annotate *a, struct u64map *index, size_t id)
 		XGROW(a->funcs, a->n, a->cap);
 		a->funcs[a->n++] = (struct annotate_func){
 			.mod = loc->mod, .name = frame_name(a->nm, id, a->nm->named[id].n - 1),
-			.linkage = sym.name, .start = sym.start, .end = sym.end,
+			.linkage = sym.name, .start = sym.start, .end = sym.end, .calls = a->waits,
 		};
 	}
-	f = &a->funcs[*slot];
-	f->samples += a->leaf[id];
-	f->weight += a->leaf_weight[id];
-	*u64map_put(&f->at, at.v, NULL) += a->leaf[id];
-	*u64map_put(&f->weight_at, at.v, NULL) += a->leaf_weight[id];
+	return &a->funcs[*slot];
 }
 
-void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm)
+static void add_place(struct annotate *a, struct u64map *index, size_t id)
 {
+	uint64_t at;
+	struct annotate_func *f = func_of(a, index, id, &at);
+
+	if (!f)
+		return;
+	f->samples += a->leaf[id];
+	f->weight += a->leaf_weight[id];
+	f->own += a->leaf_weight[id];
+	*u64map_put(&f->at, at, NULL) += a->leaf[id];
+	*u64map_put(&f->weight_at, at, NULL) += a->leaf_weight[id];
+}
+
+/* What a location is for stacks through it. */
+struct through {
+	uint32_t func;		/* index in annotate.funcs + 1; 0: in none */
+	bool known;
+	uint64_t at;		/* svma */
+	uint64_t stack;		/* the last one that was counted here */
+};
+
+struct walk {
+	struct annotate *a;
+	struct u64map index;
+	struct through *locs;	/* owned; by location id */
+	uint64_t *in;		/* owned; by function: the last stack that was counted in it */
+	size_t in_cap;
+};
+
+static const struct through *through(struct walk *w, uint32_t id)
+{
+	struct through *t = &w->locs[id];
+	const struct annotate_func *f;
+
+	if (!t->known) {
+		f = func_of(w->a, &w->index, id, &t->at);
+		t->func = f ? (uint32_t)(f - w->a->funcs) + 1 : 0;
+		t->known = true;
+	}
+	while (w->in_cap < w->a->n) {
+		const size_t had = w->in_cap;
+
+		w->in_cap = had ? 2 * had : 64;
+		w->in = xrealloc(w->in, w->in_cap * sizeof(*w->in));
+		memset(w->in + had, 0, (w->in_cap - had) * sizeof(*w->in));
+	}
+	return t;
+}
+
+/*
+ * Counts the stack that ends at node @leaf in each of its functions once, at the innermost call. What
+ * the program's innermost function called is the kernel, if the stack goes on there.
+ */
+static void add_stack(struct walk *w, uint32_t leaf)
+{
+	struct annotate *a = w->a;
+	const struct stacknode *nodes = a->col->tree.nodes;
+	const uint64_t samples = nodes[leaf].samples, weight = a->period ? nodes[leaf].period : samples;
+	bool innermost = true, kernel = false;
+
+	for (uint32_t node = leaf; node; node = nodes[node].parent) {
+		const uint32_t id = nodes[node].loc;
+		const uint8_t kind = a->col->locs.locs[id].kind;
+		const struct through *t;
+		struct annotate_func *f;
+		bool entered;
+
+		if (kind == LOC_TEXT || kind == LOC_PROCESS)
+			continue;
+		t = through(w, id);
+		if (t->stack != leaf) {
+			a->leaf[id] += samples;
+			a->leaf_weight[id] += weight;
+			w->locs[id].stack = leaf;
+		}
+		if (kind == LOC_KERNEL || kind == LOC_KSYM) {
+			kernel = true;
+			continue;
+		}
+		f = t->func ? &a->funcs[t->func - 1] : NULL;
+		entered = innermost && kernel;
+		if (f && innermost)
+			f->own += weight;
+		innermost = false;
+		if (!f || w->in[t->func - 1] == leaf)
+			continue;
+		w->in[t->func - 1] = leaf;
+		f->samples += samples;
+		f->weight += weight;
+		*u64map_put(entered ? &f->entered : &f->at, t->at, NULL) += samples;
+		*u64map_put(entered ? &f->weight_entered : &f->weight_at, t->at, NULL) += weight;
+	}
+}
+
+static void add_stacks(struct annotate *a)
+{
+	struct walk w = { .a = a, .locs = xcalloc(a->nm->nlocs + 1, sizeof(*w.locs)) };
+
+	for (size_t i = 1; i < a->col->tree.n; i++)
+		if (a->col->tree.nodes[i].samples)
+			add_stack(&w, (uint32_t)i);
+	u64map_fini(&w.index);
+	free(w.locs);
+	free(w.in);
+}
+
+static void add_leaves(struct annotate *a)
+{
+	const struct stacktree *tree = &a->col->tree;
 	struct u64map index = U64MAP_INIT;
 
-	*a = (struct annotate){ .col = col, .nm = nm, .period = collect_periods_vary(col, col->opts.event) };
-	a->leaf = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf));
-	a->leaf_weight = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf_weight));
-	for (size_t i = 1; i < col->tree.n; i++) {
-		const struct stacknode *nd = &col->tree.nodes[i];
-		const uint64_t weight = a->period ? nd->period : nd->samples;
-
-		a->leaf[nd->loc] += nd->samples;
-		a->leaf_weight[nd->loc] += weight;
-		a->weight += weight;
+	for (size_t i = 1; i < tree->n; i++) {
+		a->leaf[tree->nodes[i].loc] += tree->nodes[i].samples;
+		a->leaf_weight[tree->nodes[i].loc] += a->period ? tree->nodes[i].period : tree->nodes[i].samples;
 	}
-	for (size_t id = 0; id < nm->nlocs; id++)
+	for (size_t id = 0; id < a->nm->nlocs; id++)
 		if (a->leaf[id])
 			add_place(a, &index, id);
 	u64map_fini(&index);
+}
+
+void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm, bool waits)
+{
+	*a = (struct annotate){ .col = col, .nm = nm, .period = collect_periods_vary(col, col->opts.event), .waits = waits };
+	a->leaf = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf));
+	a->leaf_weight = xcalloc(nm->nlocs ? nm->nlocs : 1, sizeof(*a->leaf_weight));
+	for (size_t i = 1; i < col->tree.n; i++) {
+		a->samples += col->tree.nodes[i].samples;
+		a->weight += a->period ? col->tree.nodes[i].period : col->tree.nodes[i].samples;
+	}
+	if (waits)
+		add_stacks(a);
+	else
+		add_leaves(a);
 	if (a->n)
 		qsort(a->funcs, a->n, sizeof(*a->funcs), hottest_first);
 }
@@ -107,6 +222,8 @@ static void func_fini(struct annotate_func *f)
 {
 	u64map_fini(&f->at);
 	u64map_fini(&f->weight_at);
+	u64map_fini(&f->entered);
+	u64map_fini(&f->weight_entered);
 }
 
 void annotate_fini(struct annotate *a)
@@ -269,8 +386,11 @@ void annotate_join(struct annotate_func *to, struct annotate_func *from)
 {
 	move_counts(&to->at, &from->at);
 	move_counts(&to->weight_at, &from->weight_at);
+	move_counts(&to->entered, &from->entered);
+	move_counts(&to->weight_entered, &from->weight_entered);
 	to->samples += from->samples;
 	to->weight += from->weight;
+	to->own += from->own;
 	to->twins += 1 + from->twins;
-	from->samples = from->weight = 0;
+	from->samples = from->weight = from->own = 0;
 }

@@ -1,6 +1,7 @@
 /*
  * Functions with samples, by address, for 'nsprof annotate'. Only the address at which a sample was
- * taken counts: that of the instruction that was about to be executed.
+ * taken counts: that of the instruction that was about to be executed. With waits, a stack counts in
+ * each of its functions, at the call that leads to the wait.
  */
 #ifndef NSPROF_ANNOTATE_H
 #define NSPROF_ANNOTATE_H
@@ -23,8 +24,12 @@ struct annotate_func {
 	uint64_t start, end;	/* svma */
 	uint64_t samples;
 	uint64_t weight;	/* for shares: samples or, with annotate.period, their periods */
+	uint64_t own;		/* weight of the stacks in which it is the innermost function of a program */
 	struct u64map at;	/* svma -> samples */
 	struct u64map weight_at;	/* svma -> weight */
+	/* Where the kernel was entered: in or after a system call, or at what was interrupted. Not in @at. */
+	struct u64map entered, weight_entered;
+	bool calls;		/* @at may be within calls: annotate.waits */
 	uint32_t twins;		/* other binaries whose samples are included: annotate_join() */
 };
 
@@ -32,15 +37,16 @@ struct annotate {
 	const struct collect *col;	/* borrowed */
 	const struct naming *nm;	/* borrowed */
 	bool period;			/* the period varies, so it is the weight */
-	uint64_t *leaf;			/* owned; by location id: samples taken there */
+	bool waits;			/* of ROLE_WAITS or ROLE_WALL */
+	uint64_t *leaf;			/* owned; by location id: samples taken there or, with @waits, through there */
 	uint64_t *leaf_weight;		/* owned; by location id: their weight */
-	uint64_t weight;		/* of all samples */
+	uint64_t samples, weight;	/* of all samples */
 	struct annotate_func *funcs;	/* owned; hottest first */
 	size_t n, cap;
 };
 
-/* Uses all samples of @col. @nm: its names, made with opts.detail. */
-void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm);
+/* Uses all samples of @col. @nm: its names, made with opts.detail. @waits: as annotate.waits. */
+void annotate_init(struct annotate *a, const struct collect *col, const struct naming *nm, bool waits);
 void annotate_fini(struct annotate *a);
 
 /*

@@ -134,8 +134,8 @@ static void print_header(const struct annotate_shown *s, FILE *to)
 	struct strbuf sb = STRBUF_INIT;
 
 	escape_word(&sb, s->event);
-	fprintf(to, " Percent  Samples | %s: %" PRIu64 " sample%s of %s, %.2f%% of all %" PRIu64 "%s\n", f->name, f->samples,
-		plural(f->samples), sb.s, percent(f->weight, s->weight), s->weight, s->period ? " events" : "");
+	fprintf(to, " Percent  %7s | %s: %" PRIu64 " %s%s of %s, %.2f%% of all %" PRIu64 "%s\n",
+		!strcmp(s->one, "wait") ? "Waits" : "Samples", f->name, f->samples, s->one, plural(f->samples), sb.s, percent(f->weight, s->weight), s->weight, !s->period ? "" : s->time ? " ns" : " events");
 	strbuf_reset(&sb);
 	escape_name(&sb, f->mod->dso.path);
 	fprintf(to, "%17s | %s", "", sb.s);

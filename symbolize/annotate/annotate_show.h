@@ -17,6 +17,8 @@ struct annotate_shown {
 	const struct listing *listing;
 	const struct code *code;
 	const char *event;	/* "cpu-clock" */
+	const char *one;	/* of what is counted: "sample", "wait" */
+	bool time;		/* weights are ns */
 	uint64_t weight;	/* of all samples, in functions or not */
 	bool period;		/* weights are events, not samples: annotate.period */
 	struct sourcetext *source;	/* borrowed; for annotate_text() */

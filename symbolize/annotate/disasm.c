@@ -114,6 +114,8 @@ void disasm_next(struct disasm *d, const uint8_t *data, size_t size, uint64_t sv
 		out->flow = DISASM_CALL;
 	else if (cs_insn_group(d->handle, d->insn, CS_GRP_JUMP))
 		out->flow = DISASM_JUMP;
-	if (out->flow != DISASM_NEXT)
+	else if (cs_insn_group(d->handle, d->insn, CS_GRP_INT) || (!d->x86 && d->insn->id == ARM64_INS_SVC))
+		out->flow = DISASM_SYSCALL;
+	if (out->flow == DISASM_CALL || out->flow == DISASM_JUMP)
 		find_target(d, out);
 }

@@ -15,6 +15,7 @@ enum disasm_flow {
 	DISASM_NEXT,
 	DISASM_JUMP,	/* conditional or not */
 	DISASM_CALL,
+	DISASM_SYSCALL,	/* and other ways into the kernel on purpose */
 };
 
 struct disasm_insn {

@@ -96,11 +96,26 @@ static size_t find(const struct listing *l, uint64_t addr)
 	return i < l->n && addr >= l->insns[i].addr ? i : l->n;
 }
 
-static uint64_t weight_at(const struct annotate_func *f, uint64_t addr)
+static void count_at(struct listing *l, size_t i, uint64_t addr, bool within, uint64_t samples, const uint64_t *weight)
 {
-	const uint64_t *weight = u64map_get(&f->weight_at, addr);
+	if (i == l->n) {
+		l->beyond += samples;
+	} else if (l->insns[i].addr == addr || l->insns[i].missing || within) {
+		l->insns[i].samples += samples;
+		l->insns[i].weight += weight ? *weight : 0;
+	} else {
+		if (!l->inside || addr < l->inside_at)
+			l->inside_at = addr;
+		l->inside += samples;
+	}
+}
 
-	return weight ? *weight : 0;
+/* Index of the instruction that entered the kernel: @addr is within it, or it returns to @addr, or faulted there. */
+static size_t find_entry(const struct listing *l, uint64_t addr)
+{
+	const size_t i = find(l, addr), before = find(l, addr - 1);
+
+	return before < l->n && before != i && l->insns[before].flow == DISASM_SYSCALL ? before : i;
 }
 
 static void count_samples(struct listing *l, const struct annotate_func *f)
@@ -108,20 +123,11 @@ static void count_samples(struct listing *l, const struct annotate_func *f)
 	uint64_t addr, samples;
 	size_t it = 0;
 
-	while (u64map_next(&f->at, &it, &addr, &samples)) {
-		size_t i = find(l, addr);
-
-		if (i == l->n) {
-			l->beyond += samples;
-		} else if (l->insns[i].addr == addr || l->insns[i].missing) {
-			l->insns[i].samples += samples;
-			l->insns[i].weight += weight_at(f, addr);
-		} else {
-			if (!l->inside || addr < l->inside_at)
-				l->inside_at = addr;
-			l->inside += samples;
-		}
-	}
+	while (u64map_next(&f->at, &it, &addr, &samples))
+		count_at(l, find(l, addr), addr, f->calls, samples, u64map_get(&f->weight_at, addr));
+	it = 0;
+	while (u64map_next(&f->entered, &it, &addr, &samples))
+		count_at(l, find_entry(l, addr), addr, true, samples, u64map_get(&f->weight_entered, addr));
 }
 
 static void find_targets(struct listing *l)

@@ -16,7 +16,8 @@ struct intern;
 
 struct listing_insn {
 	uint64_t addr, target;	/* svma; @target with @has_target */
-	uint64_t samples;	/* at this very address; for missing code, at all its addresses */
+	/* At this very address or, if calls count, through it; for missing code, at all its addresses. */
+	uint64_t samples;
 	uint64_t weight;	/* of these samples */
 	uint32_t size;		/* bytes */
 	uint32_t name, operands;	/* offsets in listing.texts */

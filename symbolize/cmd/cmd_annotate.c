@@ -21,6 +21,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "bytes/json.h"
+#include "cli/maxstack.h"
 #include "cli/opt.h"
 #include "cli/pager.h"
 #include "cmd/annotate_options.h"
@@ -37,6 +38,7 @@
 #include "naming/filter_hint.h"
 #include "naming/naming.h"
 #include "profile/filter.h"
+#include "profile/profile.h"
 #include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
@@ -80,6 +82,8 @@ struct session {
 	struct rec_reader *r;
 	struct rec_events events;
 	uint32_t event;		/* in @events */
+	bool waits;		/* of ROLE_WAITS or ROLE_WALL: callers count, too */
+	const char *one;	/* of what is counted: "sample" or "wait" */
 	struct stack_pass pass;
 	struct naming nm;
 	struct annotate an;
@@ -87,12 +91,12 @@ struct session {
 	struct sourcetext *source;
 };
 
-static void tell_hottest(const struct annotate *an, const size_t *which, size_t n)
+static void tell_hottest(const struct session *s, const size_t *which, size_t n)
 {
 	for (size_t i = 0; i < n && i < SHOWN_NAMES; i++) {
-		const struct annotate_func *f = &an->funcs[which ? which[i] : i];
+		const struct annotate_func *f = &s->an.funcs[which ? which[i] : i];
 
-		pr_detail("%8" PRIu64 " sample%s  %s  (%s)", f->samples, plural_of(f->samples, " ", "s"), f->name, module_name(f->mod));
+		pr_detail("%8" PRIu64 " %s%s  %s  (%s)", f->samples, s->one, plural_of(f->samples, " ", "s"), f->name, module_name(f->mod));
 	}
 	if (n > SHOWN_NAMES)
 		pr_detail("and %zu more", n - SHOWN_NAMES);
@@ -107,26 +111,27 @@ static void tell_missing(const struct session *s)
 
 	switch (annotate_else(&s->an, symbol, &samples)) {
 	case ANNOTATE_KERNEL:
-		pr_err("cannot show '%s': it is a kernel function (%" PRIu64 " sample%s), and recordings do not contain the kernel's code",
-		       symbol, samples, plural(samples));
+		pr_err("cannot show '%s': it is a kernel function (%" PRIu64 " %s%s), and recordings do not contain the kernel's code",
+		       symbol, samples, s->one, plural(samples));
 		break;
 	case ANNOTATE_JIT:
-		pr_err("cannot show '%s': it is JIT code (%" PRIu64 " sample%s), and recordings contain only the names of JIT code",
-		       symbol, samples, plural(samples));
+		pr_err("cannot show '%s': it is JIT code (%" PRIu64 " %s%s), and recordings contain only the names of JIT code",
+		       symbol, samples, s->one, plural(samples));
 		break;
 	case ANNOTATE_INLINED:
 		annotate_inlined(&s->an, symbol, &into);
 		pr_err("'%s' has no code of its own in these samples: it is inlined into %s; annotate those", symbol, into.s);
 		break;
 	case ANNOTATE_UNNAMED:
-		pr_err("'%s' is not a function but code without a name (%" PRIu64 " sample%s): 'nsprof symbolize --stats' says why",
-		       symbol, samples, plural(samples));
+		pr_err("'%s' is not a function but code without a name (%" PRIu64 " %s%s): 'nsprof symbolize --stats' says why",
+		       symbol, samples, s->one, plural(samples));
 		break;
 	case ANNOTATE_NOTHING:
-		pr_err("no sample was taken in a function '%s' itself%s%s", symbol,
+		pr_err(s->waits ? "no %s was in a function '%s' or in what it calls%s%s" : "no %s was taken in a function '%s' itself%s%s",
+		       s->one, symbol,
 		       !s->cfg->symbol_is_file ? "" : " (the file of that name is not a recording)",
 		       s->an.n ? "; most were in:" : "");
-		tell_hottest(&s->an, NULL, s->an.n);
+		tell_hottest(s, NULL, s->an.n);
 		break;
 	}
 	strbuf_fini(&into);
@@ -145,19 +150,19 @@ static size_t choose(const struct session *s, size_t **which)
 
 	if (!s->cfg->symbol) {
 		*which = xcalloc(an->n + 1, sizeof(**which));
-		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].weight >=
+		while (n < an->n && (!n || 100.0 * (double)an->funcs[n].own >=
 						  s->cfg->percent_limit * (double)an->weight)) {
 			(*which)[n] = n;
 			n++;
 		}
 		if (!n)
-			pr_err("no sample was taken in a function of a binary: there is no code to show");
+			pr_err("no %s was in a function of a binary: there is no code to show", s->one);
 		return n;
 	}
 	n = annotate_find(an, s->cfg->symbol, which, &names);
 	if (names > 1) {
 		pr_err("'%s' matches %zu functions; name one of them:", s->cfg->symbol, names);
-		tell_hottest(an, *which, n);
+		tell_hottest(s, *which, n);
 		return 0;
 	}
 	if (!n) {
@@ -166,7 +171,7 @@ static size_t choose(const struct session *s, size_t **which)
 	}
 	inlined = annotate_inlined(an, s->cfg->symbol, &into);
 	if (inlined)
-		pr_info("%" PRIu64 " more sample%s in '%s' where it is inlined: %s", inlined, plural(inlined), s->cfg->symbol, into.s);
+		pr_info("%" PRIu64 " more %s%s in '%s' where it is inlined: %s", inlined, s->one, plural(inlined), s->cfg->symbol, into.s);
 	strbuf_fini(&into);
 	return n;
 }
@@ -174,16 +179,16 @@ static size_t choose(const struct session *s, size_t **which)
 /* ---- showing them ---- */
 
 /* One line for a function without code. */
-static void tell_no_code(const struct annotate_func *f)
+static void tell_no_code(const struct session *s, const struct annotate_func *f)
 {
 	const struct module *m = f->mod;
 	const char *why = module_refused(m);
 
 	if (!why)
 		why = m->why_not[MODULE_PROCESS].text ? m->why_not[MODULE_PROCESS].text : m->why;
-	pr_err("cannot show '%s' in '%s' (%" PRIu64 " sample%s): the binary is not available (%s), and the recording does not contain "
+	pr_err("cannot show '%s' in '%s' (%" PRIu64 " %s%s): the binary is not available (%s), and the recording does not contain "
 	       "its code; annotate while the process runs, or put the same binary at that path on this host", f->name, m->dso.path,
-	       f->samples, plural(f->samples), why ? why : "no file");
+	       f->samples, s->one, plural(f->samples), why ? why : "no file");
 }
 
 static bool same_code(const struct annotate_func *a, const struct code *ca, const struct annotate_func *b, const struct code *cb)
@@ -217,7 +222,8 @@ static bool show_one(struct session *s, const struct annotate_func *f, const str
 	char *name = xasprintf("%s%s%s", *event->name ? event->name : "cpu-clock", *event->modifier ? ":" : "", event->modifier);
 	struct listing listing;
 	struct annotate_shown shown = {
-		.func = f, .listing = &listing, .code = code, .event = name, .weight = s->an.weight, .period = s->an.period,
+		.func = f, .listing = &listing, .code = code, .event = name, .one = s->one, .time = s->an.waits,
+		.weight = s->an.weight, .period = s->an.period,
 		.source = s->source, .demangle = s->cfg->demangle, .color = color,
 	};
 
@@ -249,7 +255,7 @@ static size_t show_all(struct session *s, const size_t *which, const struct code
 
 		json_begin_object(j, NULL);
 		json_bytes(j, "event", *event ? event : "cpu-clock");
-		json_u64(j, "samples", s->pass.col.samples);
+		json_u64(j, "samples", s->an.samples);
 		if (s->an.period)
 			json_u64(j, "period", s->an.weight);
 		json_begin_array(j, "functions");
@@ -306,7 +312,7 @@ static int show(struct session *s)
 		const struct annotate_func *f = &s->an.funcs[which[i]];
 
 		if (codesource_read(s->code, f->mod, f->start, f->end, &codes[i]))
-			tell_no_code(f);
+			tell_no_code(s, f);
 		else
 			have++;
 	}
@@ -323,8 +329,8 @@ static int show(struct session *s)
 /* ---- reading ---- */
 
 /*
- * Reads all samples into s->pass.col. Only the innermost frame of each matters, so one frame is
- * unwound and no rows are needed. 0, or -errno after a message.
+ * Reads all samples into s->pass.col. Unless they are waits, only the innermost frame of each
+ * matters, so one frame is unwound and no rows are needed. 0, or -errno after a message.
  */
 static int read_samples(struct session *s)
 {
@@ -333,8 +339,10 @@ static int read_samples(struct session *s)
 		.filter = cfg->filter.n ? &cfg->filter : NULL,
 		.events = &s->events,
 		.event = s->event,
-		.unwinder = &unwind_fp,
-		.max_stack = 1,
+		.unwinder = s->waits ? &unwind_cached : &unwind_fp,
+		.max_stack = s->waits ? MAXSTACK_DEFAULT : 1,
+		.start = rec_reader_start(s->r),
+		.keep_parked = true,
 		.progress = !cfg->quiet && isatty(STDERR_FILENO),
 	};
 	int err;
@@ -363,16 +371,6 @@ struct run {
 	struct cache *cache;
 };
 
-/* All waits are in the kernel's scheduler, and wall time is mostly waits. */
-static bool has_waits(const struct ev_event *ev)
-{
-	if (ev->role != ROLE_WAITS && ev->role != ROLE_WALL)
-		return false;
-	pr_err("the event '%s' has time off the CPU, which is spent at no instruction; choose another one with --event, or see with "
-	       "nsprof report which functions wait", ev->name);
-	return true;
-}
-
 static int annotate(void *ctx)
 {
 	const struct run *run = ctx;
@@ -380,6 +378,7 @@ static int annotate(void *ctx)
 	/* As in symbolize(): not freed at the end. */
 	static struct session s;
 	struct naming_opts names = { .demangle = cfg->demangle, .detail = true, .inlines = cfg->symbol };
+	const struct ev_event *event;
 	struct module *m;
 	size_t it = 0;
 	int err;
@@ -389,10 +388,9 @@ static int annotate(void *ctx)
 	s.r = event_choice_open(cfg->input, cfg->event, false, NULL, "", &s.events, &s.event);
 	if (!s.r)
 		return EXIT_FAILURE;
-	if (has_waits(&s.events.table.ev[s.event])) {
-		rec_reader_close(s.r);
-		return EXIT_FAILURE;
-	}
+	event = &s.events.table.ev[s.event];
+	s.waits = event->role == ROLE_WAITS || event->role == ROLE_WALL;
+	s.one = profile_has_waits(event->name) ? "wait" : "sample";
 	alive_init(s.r);
 	cfg->filter.start = rec_reader_start(s.r);
 	s.pass = (struct stack_pass){ .cache = run->cache, .inlines = names.inlines };
@@ -403,7 +401,7 @@ static int annotate(void *ctx)
 		interrupt_init(true);
 		names.progress = !cfg->quiet && isatty(STDERR_FILENO);
 		naming_run(&s.nm, &names, s.pass.rp, &s.pass.col.locs, s.pass.col.texts);
-		annotate_init(&s.an, &s.pass.col, &s.nm);
+		annotate_init(&s.an, &s.pass.col, &s.nm, s.waits);
 		s.code = codesource_new(s.r);
 		s.source = cfg->source ? sourcetext_new() : NULL;
 		shown = show(&s);

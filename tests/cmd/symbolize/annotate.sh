@@ -152,6 +152,27 @@ if [ -x "$TARGETS/jitloop" ]; then
 	like "says that it is some" "$(cat check.err)" "'jitted': it is JIT code"
 fi
 
+# ---- waits: at the calls that lead to them ----
+if can_sample_kernel && [ -x "$TARGETS/waits" ]; then
+	"$NSPROF" record -q --wall --off-cpu=1 -o waits.data -- "$TARGETS/waits" 0.2 alternate >/dev/null
+	for event in off-cpu wall; do
+		"$NSPROF" symbolize -q --event $event --keep-parked --no-inline --by none waits.data >waits.folded
+		"$NSPROF" annotate -q --event $event --json -i waits.data alternate >alternate.json
+		for fn in wait_futex wait_nanosleep; do
+			ns=$(awk -v fn=";alternate;$fn;" 'index($0, fn) { n += $NF } END { printf "%.0f\n", n }' waits.folded)
+			is "$event: the call of $fn" "$(jq --arg fn $fn '[.functions[].instructions[] | select(.target_symbol == $fn) | .period] | add' alternate.json)" "$ns"
+			check "which is some ($ns)" test "$ns" -gt 0
+		done
+		"$NSPROF" annotate -q --event $event --json --percent-limit 0 -i waits.data >leaves.json
+		is "$event: no sample is within an instruction" "$(jq '[.functions[].samples_inside] | add' leaves.json)" 0
+		[ "$(uname -m)" != x86_64 ] || is "$event: libc waits at system calls" \
+			"$(jq -c '[.functions[] | select(.symbol == "clock_nanosleep" or .symbol == "__clock_nanosleep") | .instructions[] | select(.samples > 0) | .text] | unique' leaves.json)" '["syscall"]'
+		like "$event: without a name, who waits comes first" "$(jq -r '.functions[].symbol' leaves.json | head -n 3)" 'nanosleep|syscall'
+	done
+else
+	skip "waits" "the kernel cannot be sampled"
+fi
+
 # ---- perf.data ----
 if have_perf && perf record -q -e cpu-clock:u -F 499 -o perf.data -- ./work 0.1 >/dev/null 2>&1; then
 	compare "perf.data" perf.data 1 hot work

@@ -89,8 +89,17 @@ sym --format pprof -o p.gz
 is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
 check_rc "export: the wall clock has no samples of its own" 1 "$NSPROF" export --event wall -o x.perf ns
 like "which it says" "$(cat "$T/check.err")" "the event 'wall' has no samples of its own to export; without --event"
-check_rc "annotate: waits are at no instruction" 1 "$NSPROF" annotate --event off-cpu -i ns app_outer
-like "which it says" "$(cat "$T/check.err")" "the event 'off-cpu' has time off the CPU, which is spent at no instruction; choose another"
+for event in off-cpu wall; do
+	for fn in app_outer main; do
+		is "annotate: $event at the calls of $fn" "$("$NSPROF" annotate -q --json --event $event -i ns $fn | jq '[.functions[].instructions[].period] | add')" \
+			"$(sym --event $event --keep-parked | grep ";$fn;" | sum)"
+	done
+done
+is "it is what is known" "$("$NSPROF" annotate -q --json --event off-cpu -i ns app_outer | jq .functions[0].period)" \
+	"$(awk '$2 == "app_outer" { n += $NF } END { printf "%.0f\n", n }' truth)"
+like "as text" "$("$NSPROF" annotate -q --event off-cpu -i ns app_outer)" '^ Percent +Waits \| app_outer: [0-9]+ waits of off-cpu, [0-9.]+% of all [0-9]+ ns$'
+check_rc "annotate: no wait there" 1 "$NSPROF" annotate --event off-cpu -i ns app_leaf
+like "which it says" "$(cat "$T/check.err")" "no wait was in a function 'app_leaf' or in what it calls; most were in:"
 "$NSPROF" info --json ns >info
 is "info: on + off = wall for each thread" "$(jq '[.cpu_times.threads[] | .on_ns + .off_ns + .unknown_ns == .wall_ns] | all' info)" true
 is "info: nothing is unknown" "$(jq '.cpu_times.unknown_ns + .cpu_times.gaps' info)" 0

@@ -119,6 +119,46 @@ static void test_listing(void **state)
 	elf_file_close(m.elf);
 }
 
+/* Waits count at the instruction that called, or that entered the kernel. */
+static void test_calls(void **state)
+{
+	static const uint8_t text[] = {
+		0xe8, 0xfb, 0x0f, 0x00, 0x00,		/* 1000: call 2000 */
+		0x0f, 0x05,				/* 1005: syscall */
+		0x90,					/* 1007: nop */
+		0x8b, 0x07,				/* 1008: mov (%rdi),%eax */
+		0x0f, 0x05,				/* 100a: syscall, the last instruction */
+	};
+	static const uint64_t at[][2] = { { 0x1004, 3 } };
+	/* As DWARF unwinding has it: in the system call. As frame pointers do: after it. A page fault. At the end. */
+	static const uint64_t entered[][2] = { { 0x1006, 5 }, { 0x1007, 7 }, { 0x1008, 11 }, { 0x100c, 13 } };
+	static const uint32_t wants[] = { 3, 12, 0, 11, 13 };
+	uint8_t what[sizeof(text)];
+	struct annotate_func f = { .start = START, .end = START + sizeof(text), .calls = true };
+	struct code code = { .start = START, .size = sizeof(text), .bytes = (uint8_t *)text, .what = what };
+	struct module m;
+	struct listing l;
+
+	(void)state;
+	if (!here(&m))
+		skip();
+	f.mod = &m;
+	memset(what, CODE_THERE, sizeof(what));
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		*u64map_put(&f.at, at[i][0], NULL) = at[i][1];
+	for (size_t i = 0; i < ARRAY_SIZE(entered); i++)
+		*u64map_put(&f.entered, entered[i][0], NULL) = entered[i][1];
+	assert_int_equal(listing_init(&l, &f, &code, false, false), 0);
+	assert_int_equal(l.n, ARRAY_SIZE(wants));
+	for (size_t i = 0; i < l.n; i++)
+		assert_int_equal(l.insns[i].samples, wants[i]);
+	assert_int_equal(l.inside + l.beyond, 0);
+	listing_fini(&l);
+	u64map_fini(&f.at);
+	u64map_fini(&f.entered);
+	elf_file_close(m.elf);
+}
+
 static void capture(struct rec_writer *w, uint32_t id, const struct code_range *ranges, size_t n, const void *data)
 {
 	const struct code_counts counts = { 10, 0, 0 };
@@ -189,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_listing),
+		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_recording),
 	};
 
