@@ -52,9 +52,10 @@ bool sandbox_needs(uint64_t caps, uint64_t more, int (*try)(void *ctx), void *ct
  */
 int sandbox_keep(uint64_t caps);
 /*
- * From now on, files are opened, made and removed as user @uid (setfsuid(2)). Capabilities stay.
- * This takes effect only for root; signals and /proc know the process under the same user as
- * before. 0 or negative errno.
+ * From now on, this thread opens, makes and removes files as user and group @uid, of no other
+ * group, and /proc/sys knows it under this user, too (the effective one). Capabilities stay. For
+ * signals and for what users may have in all, the real and the saved user count, which stay. For
+ * root only. 0 or negative errno.
  */
 int sandbox_file_user(uint32_t uid);
 /*

@@ -6,7 +6,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/prctl.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -123,16 +122,21 @@ int sandbox_become(uint32_t uid)
 int sandbox_file_user(uint32_t uid)
 {
 	struct sets s;
-	int err = get(&s);
+	int err = get(&s), set_err;
 
 	if (err)
 		return err;
-	setfsuid(uid);
-	/* setfsuid(2) does not say whether it worked, but what the user was before. */
-	if ((uint32_t)setfsuid((uid_t)-1) != uid)
-		return -EPERM;
-	/* Leaving user 0 takes the capabilities about files out of the effective set. */
-	return set(&s);
+	/*
+	 * Not by the C library, which would change all threads. setfsuid(2) alone is not enough: in
+	 * /proc/sys the effective user counts, and user 0 writes there without any capability.
+	 */
+	if (syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, -1, uid, -1))
+		err = -errno;
+	if (syscall(SYS_setresuid, -1, uid, -1))
+		err = -errno;
+	/* Leaving user 0 empties the effective set. */
+	set_err = set(&s);
+	return err ? err : set_err;
 }
 
 void sandbox_cap_names(uint64_t caps, struct strbuf *out)

@@ -61,7 +61,7 @@ static bool add_errors(const struct asked *a, struct strbuf *sb)
 			add_reason(sb, "not trusted: ", &dirs, ", to which others than the user who named it can write");
 		} else if (!told && list(a, err, &dirs)) {
 			strbuf_addf(&behind, ": %s", strerror(-err));
-			if ((err == -EACCES || err == -EPERM) && geteuid())
+			if ((err == -EACCES || err == -EPERM) && getuid())
 				strbuf_adds(&behind, " (names need root)");
 			add_reason(sb, "cannot read ", &dirs, behind.s);
 		}

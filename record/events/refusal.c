@@ -42,7 +42,7 @@ static void explain_denied(int err, const char *what, const struct evsel *ev, co
 		return;
 	}
 	if (!perm_capable() && pid > 0 && t->kind != TARGET_COMMAND && owner_of(pid, &owner) &&
-	    owner != geteuid()) {
+	    owner != getuid()) {
 		pr_err("cannot record %s: %s: it belongs to user %u and CAP_PERFMON is missing; "
 		       "run as root (sudo)", what, text, (unsigned int)owner);
 		return;

@@ -117,7 +117,7 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 	number(w, "sideband_ring_bytes", ev->nsides ? ev->side_bytes : 0);
 	if (events_listed(ev))
 		several(w, o, ev);
-	number(w, "user", geteuid());
+	number(w, "user", getuid());
 }
 
 void recording_info_started(struct rec_writer *w, uint64_t ns)

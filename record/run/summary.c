@@ -266,7 +266,7 @@ static void tell_next(const struct summary *s)
 		add_quoted(s->file, &name);
 	}
 	/* Only root can read root's recording. */
-	pr_info("to see where the time went: %snsprof report%s", !geteuid() && getenv("SUDO_USER") ? "sudo " : "", name.s ? name.s : "");
+	pr_info("to see where the time went: %snsprof report%s", !getuid() && getenv("SUDO_USER") ? "sudo " : "", name.s ? name.s : "");
 	strbuf_fini(&name);
 }
 

@@ -66,12 +66,12 @@ if running -a -o a.data; then
 	else
 		skip "-a: CAP_SYS_ADMIN is not needed" "this kernel needs it"
 	fi
-	is "-a: root's files are not ours to write" "$(awk '$1 == "Uid:" { print $2, $3, $4, ($5 != 0) }' "/proc/$pid/status")" "0 0 0 1"
+	is "-a: root's files are not ours to write" "$(awk '/^[UG]id:/ { print $2, ($3 != 0), $4, ($5 != 0) }' "/proc/$pid/status" | sort -u)" "0 1 0 1"
 	zygote=$(children $pid nsprof-opener)
 	openers=$(children "$zygote" nsprof-opener)
 	check "-a: openers keep what reading takes" limited "$openers" "$opens"
 	check "-a: their parent hardly more" limited "$zygote" "$forks"
-	is "-a: root's files are not theirs to write" "$(for p in $zygote $openers; do awk '$1 == "Uid:" { print ($5 != 0) }' "/proc/$p/status"; done | sort -u)" 1
+	is "-a: root's files are not theirs to write" "$(for p in $zygote $openers; do awk '/^[UG]id:/ { print ($3 != 0), ($5 != 0) }' "/proc/$p/status"; done | sort -u)" "1 1"
 	if [ -n "$filters" ]; then
 		is "-a: system calls of openers are filtered" "$(for p in $openers; do field Seccomp $p; done | sort -u)" 2
 	else

@@ -212,7 +212,31 @@ static void test_earlier_thread(void **state)
 	inside(earlier_thread, said, sizeof(said));
 }
 
-static char owned[] = "/tmp/sandbox-XXXXXX";
+static char owned[32], owned_by_group[32];
+
+/* Files that root and its group may write to. */
+static void make_owned(void)
+{
+	const mode_t modes[] = { 0600, 0660 };
+	char *const paths[] = { owned, owned_by_group };
+
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		int fd;
+
+		strcpy(paths[i], "/tmp/sandbox-XXXXXX");
+		fd = mkstemp(paths[i]);
+		assert_true(fd >= 0);
+		assert_int_equal(fchown(fd, 0, 0), 0);
+		assert_int_equal(fchmod(fd, modes[i]), 0);
+		close(fd);
+	}
+}
+
+static void remove_owned(void)
+{
+	unlink(owned);
+	unlink(owned_by_group);
+}
 
 static uint64_t status_field(const char *name)
 {
@@ -244,6 +268,9 @@ static void root_reads(void)
 	expect("ambient", !status_field("CapAmb:"));
 	expect("read", open(owned, O_RDONLY) >= 0);
 	fails("write to root's file", open(owned, O_WRONLY), EACCES);
+	fails("write to a file of root's group", open(owned_by_group, O_WRONLY), EACCES);
+	/* that would name the program that the kernel runs as root for the next core dump */
+	expect("write to a setting of the kernel", open("/proc/sys/kernel/core_pattern", O_WRONLY) < 0);
 	fails("remove root's file", unlink(owned), EPERM);
 	fails("chmod", chmod(owned, 0666), EPERM);
 	fails("setuid", setuid(1), EPERM);
@@ -260,16 +287,13 @@ static void root_reads(void)
 static void test_root_reads(void **state)
 {
 	char said[4096];
-	int fd;
 
 	(void)state;
 	if (geteuid() || !(sandbox_permitted() & SANDBOX_DAC_READ_SEARCH))
 		skip();
-	fd = mkstemp(owned);
-	assert_true(fd >= 0);
-	close(fd);
+	make_owned();
 	inside(root_reads, said, sizeof(said));
-	unlink(owned);
+	remove_owned();
 }
 
 /* As an opener: the rights and calls to read everything, and nothing else. */
@@ -294,6 +318,9 @@ static void opener(void)
 	fails("open to write", open(owned, O_WRONLY), EPERM);
 	expect("that was refused", sandbox_refused() == SYS_openat);
 	fails("openat2 to write", syscall(SYS_openat2, AT_FDCWD, owned, &how, sizeof(how)), EACCES);
+	fails("to a file of root's group", syscall(SYS_openat2, AT_FDCWD, owned_by_group, &how, sizeof(how)), EACCES);
+	expect("to a setting of the kernel",
+	       syscall(SYS_openat2, AT_FDCWD, "/proc/sys/kernel/core_pattern", &how, sizeof(how)) < 0);
 	fails("unlink", unlink(owned), EPERM);
 	fails("fork", syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0), EPERM);
 	fails("execve", execv("/bin/true", argv), EPERM);
@@ -311,7 +338,6 @@ static void test_opener(void **state)
 {
 	const uint64_t reads = SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH;
 	char said[8192];
-	int fd;
 
 	(void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -319,12 +345,9 @@ static void test_opener(void **state)
 #endif
 	if (geteuid() || no_filters() || (sandbox_permitted() & reads) != reads)
 		skip();
-	strcpy(owned, "/tmp/sandbox-XXXXXX");
-	fd = mkstemp(owned);
-	assert_true(fd >= 0);
-	close(fd);
+	make_owned();
 	inside(opener, said, sizeof(said));
-	unlink(owned);
+	remove_owned();
 }
 
 static int reads_shadow(void *path)
@@ -367,7 +390,7 @@ static void no_paths(void)
 	expect("open file", read(fd, &c, 1) == 1);
 	fails("open", open("/etc/passwd", O_RDONLY), EACCES);
 	fails("open folder", open("/", O_RDONLY | O_DIRECTORY), EACCES);
-	fails("create", open(owned, O_WRONLY | O_CREAT, 0600), EACCES);
+	fails("create", open("/tmp/nsprof-sandbox-test", O_WRONLY | O_CREAT, 0600), EACCES);
 	fails("exec", execl("/bin/true", "true", (char *)NULL), EACCES);
 	fails("another process", open("/proc/1/maps", O_RDONLY), EACCES);
 }
