@@ -7,12 +7,20 @@
 #include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "host/nsopen.h"
 #include "host/opener.h"
+#include "host/procfs.h"
+#include "host/rawopen.h"
+
+/* STATX_ATTR_MOUNT_ROOT, since Linux 5.8. */
+#define MOUNT_ROOT 0x2000u
+#define MOUNTINFO_MAX (64u << 20)
 
 static bool with_sources;
 
@@ -21,8 +29,8 @@ void parser_files_begin(bool sources)
 	with_sources = sources;
 }
 
-/* A name that compilers know, or a header without one, like <vector>. */
-static bool is_source(const char *path)
+/* A name that compilers know. */
+static bool ends_like_source(const char *path)
 {
 	static const char *const ends[] = {
 		".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".hxx", ".h++", ".inc", ".inl", ".ipp", ".tcc",
@@ -35,7 +43,56 @@ static bool is_source(const char *path)
 	for (size_t i = 0; dot && i < ARRAY_SIZE(ends); i++)
 		if (!strcmp(dot, ends[i]))
 			return true;
-	return strstr(path, "/include/") != NULL;
+	return false;
+}
+
+struct search {
+	uint64_t id;
+	bool found;
+};
+
+static void look_at(void *ctx, const struct proc_mount *m)
+{
+	struct search *s = ctx;
+
+	s->found |= m->id == s->id;
+}
+
+/*
+ * Is @fd on a mount of ours? Tenants have mounts of their own, where any folder of the host may be
+ * called "include".
+ */
+static bool on_own_mount(int fd)
+{
+	int table = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), err;
+	char *text = table < 0 ? NULL : rawopen_slurp(table, MOUNTINFO_MAX, NULL, &err), info[512];
+	const char *id = rawopen_fdinfo(fd, info, sizeof(info)) ? strstr(info, "\nmnt_id:") : NULL;
+	struct search s = { .id = id ? strtoull(id + 8, NULL, 10) : UINT64_MAX };
+
+	if (text)
+		procfs_mountinfo(text, look_at, &s);
+	free(text);
+	if (table >= 0)
+		close(table);
+	return s.found;
+}
+
+/* A header may have no ending, like <vector>. */
+static bool is_source(int fd, const char *path)
+{
+	return ends_like_source(path) || (strstr(path, "/include/") && on_own_mount(fd));
+}
+
+/*
+ * The name of a file that is mounted is that of the place, and a tenant may mount any file of the
+ * host. A file system is not asked for this.
+ */
+static bool is_mounted(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) || !(st.stx_attributes_mask & MOUNT_ROOT) ||
+	       (st.stx_attributes & MOUNT_ROOT);
 }
 
 /* Enough to tell binaries and jitdumps, bytes. */
@@ -88,7 +145,7 @@ static bool is_called_well(int fd)
 		return false;
 	path[n] = '\0';
 	slash = strrchr(path, '/');
-	return slash && ((with_sources && is_source(path)) || !fnmatch("perf-*.map", slash + 1, 0));
+	return slash && ((with_sources && is_source(fd, path)) || !fnmatch("perf-*.map", slash + 1, 0)) && !is_mounted(fd);
 }
 
 /* Something that a parser reads: by its first bytes, or by name. 1, 0 or negative errno. */
@@ -130,6 +187,29 @@ static int run_file(const struct fileop *op, struct fileop_result *r)
 	return err ? err : r->fd < 0 ? -errno : 0;
 }
 
+/*
+ * Below a folder of a tenant, "maps" and "fd/0" may be links to devices, which an opener would open:
+ * these names are not looked up below a root.
+ */
+static int run_of_process(const struct fileop *op, struct fileop_result *r)
+{
+	uint64_t type;
+	int err = nsopen_fs_type(op->fd[0], &type);
+
+	if (err)
+		return err;
+	return type == PROC_SUPER_MAGIC ? run_file(op, r) : -EPERM;
+}
+
+/*
+ * Only what was checked when it was opened. Standard output may be a file that the parser can write
+ * and not read.
+ */
+static int run_copy(const struct fileop *op, struct fileop_result *r)
+{
+	return nsopen_is_remote(op->fd[0]) ? opener_run(op, r) : -EPERM;
+}
+
 static int run_proc(const struct fileop *op, struct fileop_result *r)
 {
 	const char *name = op->path ? op->path : "";
@@ -152,14 +232,16 @@ int parser_files_run(const struct fileop *op, struct fileop_result *r)
 	switch (op->kind) {
 	case FILEOP_FILE:
 	case FILEOP_FIRST:
+		return run_file(op, r);
 	case FILEOP_MAPPING:
 	case FILEOP_MAPPING_AT:
 	case FILEOP_HELD:
-		return run_file(op, r);
+		return run_of_process(op, r);
 	case FILEOP_DIR:
 	case FILEOP_STAT:
-	case FILEOP_COPY:
 		return opener_run(op, r);
+	case FILEOP_COPY:
+		return run_copy(op, r);
 	case FILEOP_PROC:
 		return run_proc(op, r);
 	case FILEOP_HOST_ROOT:

@@ -13,6 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -206,6 +208,30 @@ static bool gives_nothing(int root, const char *path)
 	return copy < 0 || (pread(copy, bytes, sizeof(bytes), 0) <= 0);
 }
 
+static pid_t tenant;	/* has mounts of its own; 0: it may not */
+
+/* What a tenant has called like something for parsers: by mounts, and as a process. */
+static void asks_tenant(int root)
+{
+	const int own = tenant ? nsopen_root((uint32_t)tenant) : -1, dir = nsopen_dir(root, in_top("process"), NULL);
+	struct fileop op = { .kind = FILEOP_MAPPING, .fd = { dir, -1 }, .from = 0x1000, .to = 0x2000 };
+	struct fileop_result r;
+
+	if (tenant) {
+		expect("the tenant's root", own >= 0);
+		expect("the tenant's own map", !gives_nothing(own, in_top("perf-7.map")));
+		expect("a secret mounted like a perf map", gives_nothing(own, in_top("mounted/perf-9.map")));
+		expect("a folder mounted like one of headers", gives_nothing(own, in_top("mounted/include/secret")));
+	}
+	expect("a folder", dir >= 0);
+	expect("the mapping of no process", opener_run(&op, &r) == -EPERM);
+	op.kind = FILEOP_MAPPING_AT;
+	expect("whatever is mapped there", opener_run(&op, &r) == -EPERM);
+	expect("a descriptor of no process", nsopen_held(dir, "perf-7.map", NULL) == -EPERM);
+	op = (struct fileop){ .kind = FILEOP_COPY, .fd = { STDERR_FILENO, -1 }, .max = 100 };
+	expect("what its messages are added to", opener_run(&op, &r) == -EPERM);
+}
+
 /* Ways to files that are not for parsers, as one that is taken over would try them. */
 static int asks_badly(void *unused)
 {
@@ -226,7 +252,48 @@ static int asks_badly(void *unused)
 	expect("a secret behind a folder of headers", gives_nothing(root, in_top("include/../secret")));
 	expect("source text", !gives_nothing(root, in_top("text.c")));
 	expect("a header without an ending", !gives_nothing(root, in_top("include/vector")));
+	asks_tenant(root);
 	return wrong;
+}
+
+/* A process that has mounted the secret as "mounted/perf-9.map", and its folder as "mounted/include". */
+static void tenant_begins(void)
+{
+	char secret[512], to[512], c = '0';
+	int done[2];
+
+	assert_int_equal(mkdir(in_top("mounted"), 0755), 0);
+	assert_int_equal(mkdir(in_top("mounted/include"), 0755), 0);
+	make("mounted/perf-9.map", "", 0);
+	assert_int_equal(pipe(done), 0);
+	tenant = fork();
+	assert_true(tenant >= 0);
+	if (!tenant) {
+		snprintf(secret, sizeof(secret), "%s/secret", top);
+		snprintf(to, sizeof(to), "%s/mounted/perf-9.map", top);
+		if (!unshare(CLONE_NEWNS | (geteuid() ? CLONE_NEWUSER : 0)) && !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+		    !mount(secret, to, NULL, MS_BIND, NULL) && !mount(top, in_top("mounted/include"), NULL, MS_BIND, NULL))
+			c = '1';
+		_exit(write(done[1], &c, 1) == 1 && pause());
+	}
+	assert_int_equal(read(done[0], &c, 1), 1);
+	close(done[0]);
+	close(done[1]);
+	if (c == '0') {
+		print_message("# no mounts of its own here\n");
+		kill(tenant, SIGKILL);
+		waitpid(tenant, NULL, 0);
+		tenant = 0;
+	}
+}
+
+static void tenant_ends(void)
+{
+	if (!tenant)
+		return;
+	kill(tenant, SIGKILL);
+	waitpid(tenant, NULL, 0);
+	tenant = 0;
 }
 
 static void test_asks_badly(void **state)
@@ -248,6 +315,13 @@ static void test_asks_badly(void **state)
 	make("include/vector", "int i;", 6);
 	assert_int_equal(symlink("secret", in_top("link.c")), 0);
 	assert_int_equal(symlink("secret", in_top("perf-8.map")), 0);
+	assert_int_equal(mkdir(in_top("process"), 0755), 0);
+	assert_int_equal(mkdir(in_top("process/map_files"), 0755), 0);
+	assert_int_equal(mkdir(in_top("process/fd"), 0755), 0);
+	assert_int_equal(symlink(in_top("binary"), in_top("process/map_files/1000-2000")), 0);
+	assert_int_equal(symlink(in_top("perf-7.map"), in_top("process/fd/0")), 0);
+	make("process/maps", "1000-2000 r-xp 00000000 08:01 7 /x\n", 36);
+	tenant_begins();
 	well(&p, asks_badly);
 }
 
@@ -301,6 +375,7 @@ static void test_takes_rights(void **state)
 		_exit(with_opener(NULL));
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
+	tenant_ends();
 	if (status)
 		print_message("%s", read_all(in_top("messages")));
 	assert_int_equal(status, 0);
