@@ -2,6 +2,7 @@
 # Choosing by cgroup: several names, any order of arguments, parents and children, a host with
 # cgroup v2 only.
 # beside others
+# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

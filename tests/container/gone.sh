@@ -6,6 +6,7 @@
 # machine all names (shown in outlive.sh and maps.sh). Also tests a process that lived 0.2 s during
 # the recording.
 # beside others
+# waits
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 ctr_need

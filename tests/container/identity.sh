@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# waits
 # takes: 40
 # A cgroup that shows the ID or the name of somebody else's container is not that container: a
 # container is the cgroup that holds the process in its runtime's state. Cgroups made in a container,

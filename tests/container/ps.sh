@@ -1,5 +1,6 @@
 #!/bin/bash
 # beside others
+# waits
 # nsprof ps: real processes in cgroups of containers, with and without a limit and own namespaces;
 # state files as docker and containerd write them.
 . "$(dirname "$0")/../lib.sh"

@@ -4,6 +4,7 @@
 # by the pid of its first process: the stacks go from the root through every function it declares to
 # the leaf.
 # beside others
+# waits
 # takes: 30
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"

@@ -2,7 +2,9 @@
 # The recording shows that a CPU limit holds a container back: counters of cpu.stat (v2, or v1 if it
 # has the cpu controller) during the recording, in info, report and symbolize, in each of several
 # files, for cgroups that begin or are removed meanwhile, and for a runc container. Also cgroups in
-# which nothing ran.
+# which nothing ran. It enables the cpu controller for the whole machine.
+# beside unit tests
+# takes: 25
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 need_cmd jq

@@ -1,6 +1,8 @@
 #!/bin/bash
 # A file system with a recorded program can be unmounted during the recording, a few seconds after
 # the program's end. Its samples have their names nevertheless.
+# beside unit tests
+# takes: 20
 . "$(dirname "$0")/../lib.sh"
 need_root
 
@@ -57,12 +59,12 @@ chain_of() {
 cp "$S/spin-a" mnt/one
 chain=$(mnt/one --chain)
 begin
-check "a program on a file system of its own" mnt/one 0.5
+check "a program on a file system of its own" mnt/one --cpu 0.3
 check "which can be unmounted when it has ended" unmounted mnt
 note_umount
 mount -t tmpfs none mnt
 cp "$S/spin-a" mnt/two
-check "another one mounted there, with another program" mnt/two 0.5
+check "another one mounted there, with another program" mnt/two --cpu 0.3
 check "can be, too" unmounted mnt
 note_umount
 check_rc "the recorder ends well" 130 end
@@ -73,7 +75,7 @@ check "names of the second" chain_of two
 mount -t tmpfs none mnt
 cp "$S/spin-a" mnt/three
 begin --overwrite=30s
-check "with the flight recorder" mnt/three 0.5
+check "with the flight recorder" mnt/three --cpu 0.3
 check "it can be unmounted" unmounted mnt
 note_umount
 check_rc "the flight recorder ends well" 130 end
@@ -86,7 +88,7 @@ cp "$S/spin-static-a" mnt/low/four
 if mount -t overlay overlay -o "lowerdir=mnt/low,upperdir=mnt/up,workdir=mnt/work" mnt/root 2>err; then
 	later "umount -l '$T/mnt/root'"
 	begin
-	check "a root folder on an overlay" chroot mnt/root /four 0.5
+	check "a root folder on an overlay" chroot mnt/root /four --cpu 0.3
 	check "can be unmounted" unmounted mnt/root
 	note_umount
 	check "and what lies below it" unmounted mnt

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Cut or damaged files: never a signal, never status 0, and a message about what is missing. The
 # intact part is shown. nsprof is tested with its own recordings and with perf's.
-# Not beside other recorders, which perf does not always survive (tests/cmd/import/import.sh).
+# beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # timeout: 400
-# beside unit tests
+# beside others
+# takes: 120
 # One short run of the bench: every table is printed, and every tool has really recorded.
 . "$(dirname "$0")/../../lib.sh"
 need_root

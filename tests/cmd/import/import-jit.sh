@@ -1,7 +1,7 @@
 #!/bin/bash
 # JIT code in perf.data gets its names from the perf map on this host, as in perf, but only if the
-# map's owner and modification time prove that it belongs to that process. Not beside other
-# recorders, which perf does not always survive (tests/cmd/import/import.sh).
+# map's owner and modification time prove that it belongs to that process.
+# beside others
 . "$(dirname "$0")/../../lib.sh"
 need_root
 need_cmd perf
