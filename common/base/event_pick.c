@@ -1,7 +1,6 @@
 #include "base/event_pick.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -15,6 +14,17 @@ void event_label_text(const struct event_label *ev, struct strbuf *out)
 	strbuf_adds(out, ev->name);
 	if (*ev->modifier)
 		strbuf_addf(out, ":%s", ev->modifier);
+}
+
+bool event_is_clock(const char *name)
+{
+	static const char *const clocks[] = { "cpu-clock", "task-clock" };
+	const size_t len = strcspn(name, ":#");
+
+	for (size_t i = 0; i < ARRAY_SIZE(clocks); i++)
+		if (strlen(clocks[i]) == len && !memcmp(clocks[i], name, len))
+			return true;
+	return false;
 }
 
 /* How well a text matches; smaller is better. */

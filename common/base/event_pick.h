@@ -2,6 +2,7 @@
 #ifndef NSPROF_EVENT_PICK_H
 #define NSPROF_EVENT_PICK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct strbuf;
@@ -11,6 +12,11 @@ struct event_label {
 	const char *modifier;	/* "u", or "" */
 };
 
+/*
+ * Is @name that of a clock of the kernel, which counts ns: cpu-clock or task-clock, also with what
+ * tells it from others ("cpu-clock:u", "cpu-clock#2")?
+ */
+bool event_is_clock(const char *name);
 /* Appends "cycles:u". */
 void event_label_text(const struct event_label *ev, struct strbuf *out);
 /*

@@ -17,7 +17,7 @@
 		"FILE as an argument means the same. With neither, nsprof reads standard "	\
 		"input if that is a pipe, and nsprof.data otherwise. FILE can also be a "	\
 		"perf.data." }
-#define OPT_COMMON_EVENT_FIRST "The default is the first event; a message names the others."
+#define OPT_COMMON_EVENT_FIRST "The default is the first event that has samples; a message names the others."
 #define OPT_COMMON_EVENT(to, and)								\
 	{ "event", 0, "NAME", "use this one of several events", OPT_STR, to,			\
 	  .more =										\

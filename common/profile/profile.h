@@ -210,8 +210,8 @@ struct profile *profile_sorted(const struct profile *p);
 /* ---- several events (profile_events.c) ---- */
 
 /*
- * The event of @p that @name means (event_pick()), or the first one for NULL. 0 if it has no events
- * and @name is NULL, or is that of its only event. -ENOENT after a message that calls it @shown.
+ * The event of @p that @name means (event_pick()), or for NULL the first one that has samples. 0 if it
+ * has none and @name is NULL, or is that of its only event. -ENOENT after a message that calls it @shown.
  */
 int profile_pick(const struct profile *p, const char *name, const char *shown);
 /* Says on stderr that only the event @at is shown (event_pick_tell()). */
@@ -221,6 +221,11 @@ void profile_pick_tell(const struct profile *p, uint32_t at, const char *shown, 
  * Own with profile_free(); frees @p. Returns @p itself if it has no events.
  */
 struct profile *profile_only(struct profile *p, uint32_t at);
+/*
+ * @p without the events that have no samples, if they are more than a few, as those of a pattern are. A
+ * note has their number. Own with profile_free(); frees @p, unless that is what it returns.
+ */
+struct profile *profile_skip_unused(struct profile *p);
 /* What is counted of one of several events replaces the facts kept and lost, if it is known. */
 void profile_own_losses(struct profile *p, const struct profile_event *ev);
 /*

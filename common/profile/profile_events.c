@@ -32,6 +32,14 @@ static struct event_label *labels(const struct profile *p, size_t *n)
 	return v;
 }
 
+static int first_used(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nevents; i++)
+		if (p->events[i].samples)
+			return (int)i;
+	return 0;
+}
+
 int profile_pick(const struct profile *p, const char *name, const char *shown)
 {
 	struct event_label *v;
@@ -39,7 +47,7 @@ int profile_pick(const struct profile *p, const char *name, const char *shown)
 	int at;
 
 	if (!name)
-		return 0;
+		return first_used(p);
 	v = labels(p, &n);
 	at = event_pick(v, n, name, shown);
 	free(v);
@@ -77,7 +85,7 @@ const char *profile_time_of(const char *event)
 		return "off the CPU";
 	if (!strcmp(event, "wall"))
 		return "of wall time";
-	return strstr(event, "clock") ? "of CPU time" : NULL;
+	return event_is_clock(event) || !strcmp(event, "sched:sched_stat_runtime") ? "of CPU time" : NULL;
 }
 
 void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out)
@@ -169,4 +177,30 @@ struct profile *profile_only(struct profile *p, uint32_t at)
 	only = profile_sorted(p);
 	profile_free(p);
 	return only;
+}
+
+/* A few may be told of. */
+#define UNUSED_MAX 4u
+
+struct profile *profile_skip_unused(struct profile *p)
+{
+	uint32_t *to = xcalloc((size_t)p->nevents + 1, sizeof(*to)), n = 0;
+	char note[100];
+
+	for (uint32_t i = 0; i < p->nevents; i++) {
+		to[i] = n;
+		n += p->events[i].samples != 0;
+	}
+	if (n && p->nevents - n > UNUSED_MAX) {
+		snprintf(note, sizeof(note), "%" PRIu32 " other event%s without samples", p->nevents - n, plural(p->nevents - n));
+		profile_set_meta(p, "note", note);
+		for (size_t i = 0; i < p->ncounts; i++)
+			p->counts[i].event = to[p->counts[i].event];
+		for (uint32_t i = 0; i < p->nevents; i++)
+			if (p->events[i].samples)
+				p->events[to[i]] = p->events[i];
+		p->nevents = n;
+	}
+	free(to);
+	return p->nevents == 1 ? profile_only(p, 0) : p;
 }

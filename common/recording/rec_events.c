@@ -40,7 +40,7 @@ static void put_plain(struct rec_events *t, const struct rec_reader *r)
 
 	t->plain = true;
 	event_table_put(&t->table, &(struct ev_event){
-		.type = PERF_TYPE_RAW, .name = name, .modifier = modifier, .unit = !name || strstr(name, "clock") ? "ns" : "",
+		.type = PERF_TYPE_RAW, .name = name, .modifier = modifier, .unit = !name || event_is_clock(name) ? "ns" : "",
 		.freq = number(r, "frequency"), .period = number(r, "period"),
 	});
 }
@@ -93,6 +93,30 @@ struct event_label rec_events_label(const struct ev_event *ev)
 	return (struct event_label){ ev->name, ev->modifier };
 }
 
+/* What a pass over the samples has found so far. */
+struct seen {
+	uint32_t n, first;	/* events; the first one that has a sample */
+};
+
+static int look_at(void *ctx, const struct ev_sample *ev)
+{
+	struct seen *s = ctx;
+
+	if (ev->event < s->first)
+		s->first = ev->event;
+	return !s->first;
+}
+
+uint32_t rec_events_first(const struct rec_events *t, struct rec_reader *r)
+{
+	static const struct event_ops ops = { .sample = look_at };
+	struct seen s = { .n = t->table.n, .first = t->table.n };
+
+	if (t->table.n > 1)
+		rec_reader_events(r, &ops, &s);
+	return s.first < t->table.n ? s.first : 0;
+}
+
 /* Owned by the caller. */
 static struct event_label *labels(const struct rec_events *t)
 {
@@ -105,13 +129,9 @@ static struct event_label *labels(const struct rec_events *t)
 
 int rec_events_pick(const struct rec_events *t, const char *name, const char *shown)
 {
-	struct event_label *v;
-	int at;
+	struct event_label *v = labels(t);
+	int at = event_pick(v, t->table.n, name, shown);
 
-	if (!name)
-		return 0;
-	v = labels(t);
-	at = event_pick(v, t->table.n, name, shown);
 	free(v);
 	return at;
 }
@@ -131,5 +151,6 @@ bool rec_events_is_clock(const struct ev_event *ev)
 
 bool rec_events_is_measured(const struct ev_event *ev)
 {
-	return rec_events_is_clock(ev) && ev->role == ROLE_SAMPLES && !ev->freq && !ev->period;
+	/* No clock has a period of 1 ns. */
+	return rec_events_is_clock(ev) && ev->role == ROLE_SAMPLES && !ev->freq && ev->period <= 1;
 }

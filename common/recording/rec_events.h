@@ -34,8 +34,13 @@ void rec_events_fini(struct rec_events *t);
 /* How many of them, from the first one on, are in the recording: not ROLE_WALL. */
 uint32_t rec_events_recorded(const struct rec_events *t);
 /*
- * The event that @name means (event_pick()), or for NULL the first one. Returns its index, or
- * -ENOENT after a message that calls the recording @shown.
+ * The first event that has samples; 0 if none has. A pattern names many events that never come. Reads
+ * @r up to a sample of the first event, so all of it if there is none.
+ */
+uint32_t rec_events_first(const struct rec_events *t, struct rec_reader *r);
+/*
+ * The event that @name means (event_pick()). Returns its index, or -ENOENT after a message that calls
+ * the recording @shown.
  */
 int rec_events_pick(const struct rec_events *t, const char *name, const char *shown);
 /* event_pick_tell() for the event @at. */
@@ -44,8 +49,8 @@ struct event_label rec_events_label(const struct ev_event *ev);
 /* Are its periods ns of CPU time? */
 bool rec_events_is_clock(const struct ev_event *ev);
 /*
- * Is each period a time that was measured, as perf's offcpu-time has it? Then a number of samples
- * says nothing, even if all periods are the same.
+ * Is each period a time that was measured, as perf's offcpu-time and sched:sched_stat_runtime have it?
+ * Then a number of samples says nothing, even if all periods are the same.
  */
 bool rec_events_is_measured(const struct ev_event *ev);
 

@@ -136,6 +136,16 @@ static void write_stats(const struct report_in *in, FILE *to)
 	strbuf_fini(&name);
 }
 
+/* As many events as fit the width of a screen, more or less. */
+#define TABLE_EVENTS 6u
+
+static void tell_columns(const struct report_in *in, FILE *to)
+{
+	if (in->profile->nevents > in->opts->table.events_max)
+		fprintf(to, "# columns of the first %" PRIu32 " of %" PRIu32 " events: --event NAME shows another one, --csv all\n",
+			in->opts->table.events_max, in->profile->nevents);
+}
+
 static void write_flat(const struct report_in *in, FILE *to)
 {
 	struct groups gs = { 0 };
@@ -143,8 +153,10 @@ static void write_flat(const struct report_in *in, FILE *to)
 	uint64_t hidden = table_flat(in->profile, &in->opts->table, &gs, &g);
 
 	write_grid(in, &g, "rows", hidden, to);
-	if (in->opts->kind == REPORT_FORMAT_TEXT)
+	if (in->opts->kind == REPORT_FORMAT_TEXT) {
 		tell_hidden(hidden, to);
+		tell_columns(in, to);
+	}
 	grid_fini(&g);
 	groups_fini(&gs);
 }
@@ -294,8 +306,9 @@ static struct profile *choose_events(struct report_opts *o, struct profile *p)
 {
 	const bool pictured = o->tree || o->kind == REPORT_FORMAT_SVG;
 
+	p = profile_skip_unused(p);
 	if (p->nevents && !shows_events(o)) {
-		const uint32_t at = o->load.fields ? event_with_fields(p) : 0;
+		const uint32_t at = o->load.fields ? event_with_fields(p) : (uint32_t)profile_pick(p, NULL, "");
 
 		profile_pick_tell(p, at, load_shown(o->load.path), pictured ? "; --by event shows all" : "");
 		p = profile_only(p, at);
@@ -349,6 +362,7 @@ static int report(struct report_opts *o)
 	/* Each of several events has its own unit. */
 	o->period = o->period && !profile->nevents;
 	o->table.period = o->period;
+	o->table.events_max = o->kind == REPORT_FORMAT_TEXT ? TABLE_EVENTS : 0;
 	o->table.waits = !profile->nevents && profile_has_waits(profile_meta(profile, "event"));
 	in.profile = profile;
 	in.header = (struct header){

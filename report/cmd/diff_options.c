@@ -112,7 +112,7 @@ int diff_options_parse(struct diff_cmd *c, int argc, char **argv, int *first)
 	const struct opt opts[] = {
 		OPT_GROUP("Input"),
 		OPT_COMMON_EVENT(&c->load.event,
-			"The default is the first event that all files have. Messages name the other "
+			"The default is the first event that all files have samples of. Messages name the other "
 			"ones, and those that only some files have."),
 		OPT_COMMON_FILTER(c, add_filter),
 		OPT_COMMON_ALL_WAITS(&c->load.all_waits),

@@ -69,7 +69,7 @@ const struct opt perf_opts[] = {
 	REFUSED("percent-type", 0, "TYPE", "shares are of all samples shown"),
 	REFUSED("time-quantum", 0, "TIME", "--format html has the samples over time"),
 	REFUSED("threads", 'T', NULL, "-s tid has a row for each thread"),
-	REFUSED("show-ref-call-graph", 0, NULL, "a report has only one event"),
+	REFUSED("show-ref-call-graph", 0, NULL, "stacks are taken in the same way for all events"),
 	REFUSED("dump-raw-trace", 'D', NULL, no_records),
 	REFUSED("tasks", 0, NULL, no_records),
 	REFUSED("mmaps", 0, NULL, no_records),

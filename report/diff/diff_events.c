@@ -15,7 +15,7 @@
 /* An event by its name with the modifier, and the inputs that have it. */
 struct found {
 	uint32_t name;		/* in @names */
-	size_t inputs;
+	size_t inputs, used;	/* used: those with samples of it */
 	uint32_t first;		/* index of the first of them */
 };
 
@@ -47,7 +47,7 @@ static bool is_named(const struct profile *p)
 	return p->nevents || profile_meta(p, "event");
 }
 
-static void note(struct events *es, uint32_t name, size_t input)
+static void note(struct events *es, uint32_t name, size_t input, bool used)
 {
 	size_t i = 0;
 
@@ -58,6 +58,7 @@ static void note(struct events *es, uint32_t name, size_t input)
 		es->v[es->n++] = (struct found){ .name = name, .first = (uint32_t)input };
 	}
 	es->v[i].inputs++;
+	es->v[i].used += used;
 }
 
 static void find(struct events *es, struct profile *const *profiles, size_t n)
@@ -67,7 +68,7 @@ static void find(struct events *es, struct profile *const *profiles, size_t n)
 			continue;
 		es->named++;
 		for (uint32_t e = 0; e < count_of(profiles[i]); e++)
-			note(es, name_of(es, profiles[i], e), i);
+			note(es, name_of(es, profiles[i], e), i, !profiles[i]->nevents || profiles[i]->events[e].samples);
 	}
 }
 
@@ -80,27 +81,58 @@ static uint32_t index_of(struct events *es, const struct profile *p, const struc
 	return 0;
 }
 
+/* A message lists so many events, and has the number of the others. */
+#define LISTED 12
+
+static void tell_others(const struct events *es, const struct diff_input *in, size_t n)
+{
+	struct strbuf path = STRBUF_INIT;
+
+	for (size_t i = 0; i < es->n && n <= LISTED; i++) {
+		if (es->v[i].inputs == es->named)
+			continue;
+		strbuf_reset(&path);
+		escape_text(&path, in[es->v[i].first].path);
+		pr_info("the event '%s' is not compared: %s'%s' has it", intern_str(es->names, es->v[i].name),
+			es->v[i].inputs == 1 ? "only " : "not every input, but ", path.s);
+	}
+	if (n > LISTED)
+		pr_info("%zu events are not compared: not every input has them", n);
+	strbuf_fini(&path);
+}
+
 static void tell(const struct events *es, const struct found *chosen, const struct diff_input *in)
 {
-	struct strbuf others = STRBUF_INIT, path = STRBUF_INIT;
+	struct strbuf others = STRBUF_INIT;
+	size_t n = 0, missing = 0;
 
 	for (size_t i = 0; i < es->n; i++) {
-		const char *name = intern_str(es->names, es->v[i].name);
-
-		if (es->v[i].inputs == es->named && &es->v[i] != chosen) {
-			strbuf_addf(&others, "%s'%s'", others.len ? ", " : "", name);
-		} else if (es->v[i].inputs < es->named) {
-			strbuf_reset(&path);
-			escape_text(&path, in[es->v[i].first].path);
-			pr_info("the event '%s' is not compared: %s'%s' has it", name,
-				es->v[i].inputs == 1 ? "only " : "not every input, but ", path.s);
-		}
+		missing += es->v[i].inputs < es->named;
+		if (es->v[i].inputs < es->named || !es->v[i].used || &es->v[i] == chosen || n++ >= LISTED)
+			continue;
+		strbuf_addf(&others, "%s'%s'", others.len ? ", " : "", intern_str(es->names, es->v[i].name));
 	}
+	if (n > LISTED)
+		strbuf_addf(&others, " and %zu others", n - LISTED);
+	tell_others(es, in, missing);
 	if (chosen)
 		pr_info("this compares the event '%s'%s%s", intern_str(es->names, chosen->name),
 			others.len ? "; --event NAME compares another: " : "", others.len ? others.s : "");
 	strbuf_fini(&others);
-	strbuf_fini(&path);
+}
+
+/* The first event that all inputs have, with samples if there is such a one. */
+static const struct found *choose(const struct events *es)
+{
+	const struct found *chosen = NULL;
+
+	for (size_t i = 0; i < es->n; i++) {
+		const struct found *f = &es->v[i];
+
+		if (f->inputs == es->named && (!chosen || (f->used == es->named && chosen->used < es->named)))
+			chosen = f;
+	}
+	return chosen;
 }
 
 void diff_events(struct profile **profiles, const struct diff_input *in, size_t n)
@@ -113,8 +145,7 @@ void diff_events(struct profile **profiles, const struct diff_input *in, size_t 
 		several |= profiles[i]->nevents != 0;
 	if (several) {
 		find(&es, profiles, n);
-		for (size_t i = 0; i < es.n && !chosen; i++)
-			chosen = es.v[i].inputs == es.named ? &es.v[i] : NULL;
+		chosen = choose(&es);
 		tell(&es, chosen, in);
 		for (size_t i = 0; i < n; i++)
 			profiles[i] = profile_only(profiles[i], index_of(&es, profiles[i], chosen));

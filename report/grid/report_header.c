@@ -40,7 +40,7 @@ static void add_time(uint64_t ns, const char *event, struct strbuf *out)
 	const char *of = event ? profile_time_of(event) : NULL;
 
 	strbuf_add_number(out, (double)ns / (ns < 1000000 ? 1e3 : ns < 1000000000 ? 1e6 : 1e9), 4);
-	strbuf_addf(out, " %s %s", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s", of ? of : "of CPU time");
+	strbuf_addf(out, " %s%s%s", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s", of ? " " : "", of ? of : "");
 }
 
 /* "1 wait", "12 samples": @many is the plural. */
@@ -102,7 +102,7 @@ static void add_events(const struct header *h, struct strbuf *out)
 		escape_text(out, name.s ? name.s : "");
 		if (ev->frequency)
 			strbuf_addf(out, ", %" PRIu64 " Hz", ev->frequency);
-		else if (ev->fixed_period && strcmp(profile_text(p, ev->name), "off-cpu") != 0)
+		else if (ev->fixed_period > clock && strcmp(profile_text(p, ev->name), "off-cpu") != 0)
 			strbuf_addf(out, ", every %" PRIu64 "%s", ev->fixed_period, clock ? " ns" : "");
 		strbuf_adds(out, ": ");
 		add_count(ev->samples, profile_counted(profile_text(p, ev->name)), out);

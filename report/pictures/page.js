@@ -10,6 +10,9 @@ window.nsprofPage = page;
 showFacts();
 showTimes();
 pickers();
+// The first event may have no samples.
+if (chosenEvent && !chosenEvent.samples)
+	pickEvent(Math.max(0, data.meta.events.findIndex(function (ev) { return ev.samples; })));
 update(false);
 draw();
 page.timings.decode = decoded - started;

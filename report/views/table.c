@@ -247,7 +247,8 @@ static void add_event(const struct profile *p, uint32_t at, const struct table_o
 
 uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct groups *gs, struct grid *g)
 {
-	struct entries es = { .index = U64MAP_INIT, .nevents = MAX(p->nevents, 1u) };
+	const uint32_t with_columns = o->events_max ? MIN(p->nevents, o->events_max) : p->nevents;
+	struct entries es = { .index = U64MAP_INIT, .nevents = MAX(with_columns, 1u) };
 	struct event_columns *columns = xcalloc(es.nevents, sizeof(*columns));
 	struct order order = { o, p, gs, &es, columns };
 	uint32_t *on_path;

@@ -21,6 +21,7 @@ struct table_opts {
 	bool period;		/* count periods; with several events see profile_event.by_period */
 	bool waits;		/* the only event's counts are of waits, not of samples */
 	bool mixed;		/* the tree has several events, and not all of them count samples */
+	uint32_t events_max;	/* that have columns; 0: all */
 	uint64_t limit;		/* rows; 0: all */
 	double percent_limit;	/* of all samples: leave out rows below this */
 };
@@ -29,8 +30,9 @@ struct table_opts {
  * One row per combination of keys that has samples: the share of samples that pass through it (each
  * counted once, even if it occurs several times in the stack), the share that end in it, and their
  * number. With several events, each has these columns, with a unit of its own
- * (profile_event.by_period), and the first one decides on the order. Free @g with grid_fini() before @gs with groups_fini(). Returns the number of rows left
- * out.
+ * (profile_event.by_period), and the first one decides on the order. Rows of events without columns
+ * are left out. Free @g with grid_fini() before @gs with groups_fini(). Returns the number of other
+ * rows left out.
  */
 uint64_t table_flat(const struct profile *p, const struct table_opts *o, struct groups *gs, struct grid *g);
 

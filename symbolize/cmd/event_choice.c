@@ -17,7 +17,7 @@ struct rec_reader *event_choice_open(const char *input, const char *name, bool a
 	if (!r)
 		return NULL;
 	at = rec_events_read(t, r);
-	if (!at)
+	if (!at && left)
 		at = rec_events_pick(t, left, rec_input_shown(input));
 	if (at < 0) {
 		rec_reader_close(r);
@@ -25,6 +25,8 @@ struct rec_reader *event_choice_open(const char *input, const char *name, bool a
 	}
 	if (!name && fields)
 		at = (int)sample_fields_event(t, fields);
+	else if (!name && !all)
+		at = (int)rec_events_first(t, r);
 	*event = all && !name && t->table.n > 1 ? REC_EVENTS_ALL : (uint32_t)at;
 	if (t->table.n > 1 && !name && !all)
 		rec_events_tell(t, *event, rec_input_shown(input), also);

@@ -122,6 +122,10 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 	if (o->fold != FOLD_BEST)
 		for (uint32_t i = 0; i < p->nevents; i++)
 			p->events[i].by_period = period;
+	if (o->kind != FORMAT_PROFILE && p->nevents) {
+		p = profile_skip_unused(p);
+		period = p->nevents ? period : profile_by_period(p);
+	}
 	if (o->kind == FORMAT_PPROF)
 		err = to_pprof(outfile_text(out), p, mods);
 	else if (o->kind == FORMAT_SPEEDSCOPE)

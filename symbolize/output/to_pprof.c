@@ -267,7 +267,7 @@ static const char *type_name(const char *event, bool clock, bool *clock_seen)
 
 	if (profile_is_off_cpu(event))
 		return "off_cpu";
-	if (!clock || *clock_seen || (of && strcmp(of, "of CPU time") != 0))
+	if (!clock || *clock_seen || !of || strcmp(of, "of CPU time") != 0)
 		return event;
 	*clock_seen = true;
 	return "cpu";

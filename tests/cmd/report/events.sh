@@ -142,6 +142,39 @@ else
 	skip "the page's list of events" "needs chromium and node"
 fi
 
+# Events without samples, as most of a pattern are: m has ten of them before those of p, and two behind.
+python3 - <<'PY'
+lines = open('p').read().split('\n')
+first = next(i for i, l in enumerate(lines) if l.startswith('V\t'))
+last = max(i for i, l in enumerate(lines) if l.startswith('V\t'))
+empty = ['V\tsyscalls:sys_enter_x%d\t\t\t0\t1\tsamples\t0\t0' % i for i in range(12)]
+out = lines[:first] + empty[:10] + lines[first:last + 1] + empty[10:]
+for l in lines[last + 1:-2]:
+    f = l.split('\t')
+    if f[0] == 'C':
+        f[6:] = [str(int(f[6] if len(f) > 6 else 0) + 10)]
+    out.append('\t'.join(f))
+open('m', 'w').write('\n'.join(out + ['E\t%d' % len(out), '']))
+PY
+without() { sed "s/'m'/'p'/; s/; 12 other events without samples//; s/15 events/3 events/"; }
+is "events without samples have neither columns nor lines" "$("$NSPROF" report m 2>&1 | without)" "$("$NSPROF" report p 2>&1)"
+is "nor keys" "$("$NSPROF" report --csv m)" "$("$NSPROF" report --csv p)"
+is "the first event with samples is the default" "$("$NSPROF" report -q -g m | without)" "$("$NSPROF" report -q -g p)"
+is "of the comparison, too" "$("$NSPROF" diff -q --format csv --force m m)" "$("$NSPROF" diff -q --format csv --force p p)"
+unlike "which does not name the others" "$("$NSPROF" diff --format csv --force m m 2>&1 >/dev/null)" sys_enter_x
+"$NSPROF" report -q --format html -o m.html m
+is "the page has the others" "$(python3 "$TOOLS/unpage.py" m.html 0 1)" "$(python3 "$TOOLS/unpage.py" p.html 0 1)"
+is "--event finds those without samples" "$("$NSPROF" report -q --csv --event x3 m | tail -n +2)" ""
+# The text has no more columns than fit.
+python3 - <<'PY'
+lines = ['nsprof-profile\t2', 'M\tevent\te0', 'M\tweight\tsamples'] + ['V\te%d\t\t\t0\t1\tsamples\t0\t0' % i for i in range(9)]
+lines += ['T\tc\t/c\tw\tp\t1\t1\t-1\t0', 'F\tf\t/lib/a.so\tu\t0\t\t', 'N\t0\t1'] + ['C\t1\t1\t0\t1\t1\t%d' % i for i in range(9)]
+open('nine', 'w').write('\n'.join(lines + ['E\t%d' % len(lines), '']))
+PY
+is "a table of nine events" "$("$NSPROF" report nine | grep -E '^# e0 |^# columns' | tr -s ' ')" "# e0 e1 e2 e3 e4 e5
+# columns of the first 6 of 9 events: --event NAME shows another one, --csv all"
+is "and all of them in CSV" "$("$NSPROF" report --csv -s dso nine | head -n 1 | tr , '\n' | grep -c ^self)" 9
+
 # Filters and other options keep events apart.
 for o in "--filter comm=w1" "--dsos a.so" "--merge-threads" "--no-inline" "--filter time=0.01-0.03"; do
 	is "$o" "$("$NSPROF" report -q $o --json p | jq -c '[.events[].samples]')" \

@@ -76,6 +76,11 @@ check_rc "--with-fields is for profiles" 129 "$NSPROF" symbolize --with-fields c
 
 "$NSPROF" record -q -e sched:sched_process_fork -c 1 --fields -o numbers -- bash -c "$forks" >log 2>&1
 is "without text, numbers are there" "$("$NSPROF" script -q -F event,trace numbers | sed -nE 's/.*parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2/p' | sort)" "$(sort pids)"
+# By default, text is of the first event that has samples, and a tracepoint with "clock" in its name is none.
+"$NSPROF" record -q -e 'sched:sched_kthread_stop,syscalls:sys_enter_clock_nanosleep' -o never -- sleep 0 >log 2>&1
+is "the default is an event with samples" "$("$NSPROF" symbolize never 2>/dev/null | grep -c clock_nanosleep)" 1
+"$NSPROF" record -q -e syscalls:sys_enter_clock_nanosleep -c 1 -o one -- sleep 0 >log 2>&1
+like "calls are no time" "$("$NSPROF" report -q --weight period one)" '^# 1 sample, 1 event, in'
 "$NSPROF" record -q -e sched:sched_process_fork -c 1 -o none -- bash -c "$forks" >log 2>&1
 check_rc "without --fields" 1 "$NSPROF" report --sort field:child_pid none
 like "it is said how" "$(cat "$T/check.err")" "no event of 'none' keeps a field 'child_pid'; nsprof record --fields keeps them"
