@@ -169,10 +169,14 @@ struct ev_switch {
 	bool mark;		/* only in a block's switches: see switch_codec.h */
 };
 
-/* A thread that sleeps is made runnable: until it gets a CPU, it waits for one. */
+/*
+ * A thread that sleeps is made runnable: until it gets a CPU, it waits for one. It may be about to sleep
+ * only. Then it stays awake, or it is already on its way off the CPU.
+ */
 struct ev_wakeup {
 	uint64_t time;
-	uint32_t pid, tid, cpu;	/* the woken thread, and where it was woken */
+	uint32_t pid, tid;	/* the woken thread */
+	uint32_t cpu;		/* of whoever woke it */
 };
 
 /*
@@ -362,6 +366,8 @@ struct ev_ledger {
 	uint64_t unread;	/* files and processes, not samples: nothing answered in time */
 	uint64_t switches;	/* records of threads that go to a CPU or leave it: in the file, */
 	uint64_t lost_switches;	/* and lost, as there was no room for them */
+	uint64_t wakeups;	/* of threads whose switches are recorded: in the file; */
+	uint64_t lost_wakeups;	/* records of any thread's wake-up that found no room */
 	bool have_format_lost;	/* lost_kernel is from PERF_FORMAT_LOST, with losses at the end */
 	bool have_count;	/* every event's count could be read */
 	bool exact;		/* count is of single events, and each of them made a sample */

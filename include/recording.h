@@ -87,11 +87,13 @@ struct rec_ledger {		/* payload of a LEDGER block; later versions may append */
 	uint64_t cpus_away, cgroups_gone;
 	uint64_t withheld;
 	uint64_t unread;
-	/* These are there only if one of them is not 0. */
+	/* Each pair is there only if it or one behind it has a number that is not 0. */
 	uint64_t switches, lost_switches;
+	uint64_t wakeups, lost_wakeups;
 };
 #define REC_LEDGER_PLAIN offsetof(struct rec_ledger, switches)
-static_assert(sizeof(struct rec_ledger) == 264 && REC_LEDGER_PLAIN == 248, "on-disk size");
+#define REC_LEDGER_SWITCHES offsetof(struct rec_ledger, wakeups)
+static_assert(sizeof(struct rec_ledger) == 280 && REC_LEDGER_PLAIN == 248 && REC_LEDGER_SWITCHES == 264, "on-disk size");
 
 enum rec_ledger_flag {
 	REC_L_FORMAT_LOST = 1,	/* ev_ledger.have_format_lost */

@@ -19,6 +19,11 @@
  * number that switches later than this belongs to another thread, whose fork was lost.
  */
 #define LINGER_NS UINT64_C(1000000000)
+/*
+ * A thread that is about to sleep can be woken before it has left the CPU. If it leaves so much later, it
+ * stayed awake that time.
+ */
+#define NEAR_NS UINT64_C(1000000)
 #define ENDED_MAX (1u << 18)	/* exits to remember */
 #define FORKS_MAX (1u << 20)	/* forks of threads that have not been seen yet */
 #define NONE UINT32_MAX
@@ -43,6 +48,7 @@ struct cpu_times {
 	struct waiting *waiting;	/* owned; a ring of WAITING_MAX, oldest first */
 	uint32_t first, nwaiting;
 	struct cpu_times_doubts doubts;
+	bool misses_wakeups;
 };
 
 struct cpu_times *cpu_times_new(uint64_t start, const struct cpu_times_ops *ops, void *ctx)
@@ -114,9 +120,13 @@ static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_sta
 	struct cpu_spell s;
 
 	to = MAX(to, th->since);
-	s = (struct cpu_spell){ .thread = i, .state = state, .from = th->since, .to = to, .open = open };
+	s = (struct cpu_spell){ .thread = i, .state = state, .from = th->since, .to = to, .open = open,
+				.before = state == CPU_BLOCKED && th->state == CPU_STATES };
 	th->ns[state] += to - th->since;
 	th->spells[state]++;
+	/* Nothing else woke it. If the wait goes on, it stayed awake then, and fell asleep later. */
+	if (state == CPU_BLOCKED && !th->waking && th->woken_early && !open && !t->misses_wakeups)
+		th->waking = MAX(th->since, 1ull);
 	if (state == CPU_BLOCKED && th->waking) {
 		s.waking = MIN(MAX(th->waking, th->since), to);
 		th->queued_ns += to - s.waking;
@@ -128,6 +138,7 @@ static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_sta
 	}
 	th->since = th->end = to;
 	th->waking = 0;
+	th->woken_early = false;
 	/* The callback may not keep @th, but it may look at it. */
 	if (t->ops->spell)
 		t->ops->spell(t->ctx, &s);
@@ -188,10 +199,18 @@ static void take_exit(struct cpu_times *t, const struct waiting *ev)
 static void take_wakeup(struct cpu_times *t, const struct waiting *ev)
 {
 	uint32_t i = life_of(t, ev->pid, ev->tid);
-	struct cpu_thread *th = i == NONE ? NULL : &t->threads[i];
+	struct cpu_thread *th;
 
-	/* Woken before it had left the CPU, it did not leave, or it left as preempted. */
-	if (th && th->state == CPU_BLOCKED && !th->waking && ev->time >= th->since)
+	if (i == NONE && !u64map_get(&t->ended, key_of(ev->pid, ev->tid)))
+		i = begin_life(t, ev->pid, ev->tid);
+	th = i == NONE ? NULL : &t->threads[i];
+	if (!th || ev->time < th->since)
+		return;
+	/*
+	 * On a CPU, it was about to sleep. Either it stays, or it is on its way into the scheduler. Only
+	 * the wait that follows tells: another wake-up comes in it, or none.
+	 */
+	if (th->state == CPU_ON || th->state == CPU_STATES || (th->state == CPU_BLOCKED && !th->waking))
 		th->waking = MAX(ev->time, 1ull);
 }
 
@@ -281,6 +300,11 @@ void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev)
 	put_off(t, &(struct waiting){ .kind = W_WAKEUP, .pid = ev->pid, .tid = ev->tid, .time = ev->time });
 }
 
+void cpu_times_miss_wakeups(struct cpu_times *t)
+{
+	t->misses_wakeups = true;
+}
+
 void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev)
 {
 	const bool begins = !ev->run_ns && !ev->wait_ns && !ev->slices;
@@ -314,6 +338,7 @@ void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev)
 	uint64_t time = MAX(ev->time, t->now);
 	enum cpu_state before;
 	struct cpu_thread *th;
+	bool early;
 	uint32_t i;
 
 	if (!is_thread(ev->pid, ev->tid))
@@ -335,8 +360,20 @@ void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev)
 	} else if ((before == CPU_ON) != ev->out) {
 		before = CPU_GAP;
 	}
+	if (before == CPU_BEFORE && th->waking) {
+		const uint64_t waking = th->waking;
+
+		/* Until then it slept, whatever it did before. From then on all is known. */
+		end_spell(t, i, waking, CPU_BEFORE, false);
+		th = &t->threads[i];
+		th->waking = waking;
+		before = CPU_BLOCKED;
+	}
+	early = before == CPU_ON && ev->out && !ev->preempted && th->waking && time - th->waking <= NEAR_NS;
 	end_spell(t, i, time, before, false);
-	t->threads[i].state = !ev->out ? CPU_ON : ev->preempted ? CPU_PREEMPTED : CPU_BLOCKED;
+	th = &t->threads[i];
+	th->state = !ev->out ? CPU_ON : ev->preempted ? CPU_PREEMPTED : CPU_BLOCKED;
+	th->woken_early = early;
 }
 
 void cpu_times_until(struct cpu_times *t, uint64_t time)

@@ -45,6 +45,7 @@ struct cpu_thread {
 	/* State while events come in: */
 	uint8_t state;			/* enum cpu_state, or CPU_STATES: not known yet */
 	bool have_first;
+	bool woken_early;		/* woken as it was about to leave, just before @since */
 	uint64_t since, waking;		/* ns; 0: not woken */
 	uint64_t first_run_ns, first_wait_ns;
 };
@@ -55,6 +56,7 @@ struct cpu_spell {
 	uint64_t from, to;	/* ns as in ev_switch.time */
 	uint64_t waking;	/* CPU_BLOCKED: when it was woken; 0: not recorded */
 	bool open;		/* it went on after the recording */
+	bool before;		/* CPU_BLOCKED: the end of a wait that began before the recording */
 };
 
 /* What does not fit together. All 0 in a whole recording. */
@@ -85,6 +87,11 @@ void cpu_times_fork(struct cpu_times *t, const struct ev_task *ev);
 void cpu_times_exit(struct cpu_times *t, const struct ev_task *ev);
 void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev);
 void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev);
+/*
+ * Some wake-ups are missing. Then it is not known whether one that came before its thread left the CPU
+ * is the one that ended its wait.
+ */
+void cpu_times_miss_wakeups(struct cpu_times *t);
 /* If all times are 0, the thread begins. */
 void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev);
 /* The recording goes on at least until @time. */

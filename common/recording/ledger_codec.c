@@ -25,11 +25,13 @@ void ledger_enc(struct strbuf *out, const struct ev_ledger *l)
 		.cpus_away = l->cpus_away, .cgroups_gone = l->cgroups_gone,
 		.withheld = l->withheld, .unread = l->unread,
 		.switches = l->switches, .lost_switches = l->lost_switches,
+		.wakeups = l->wakeups, .lost_wakeups = l->lost_wakeups,
 	};
 
 	memcpy(d.pressure_n, l->pressure_n, sizeof(d.pressure_n));
 	memcpy(d.pressure_ns, l->pressure_ns, sizeof(d.pressure_ns));
-	strbuf_add(out, &d, d.switches || d.lost_switches ? sizeof(d) : REC_LEDGER_PLAIN);
+	strbuf_add(out, &d, d.wakeups || d.lost_wakeups ? sizeof(d) :
+		   d.switches || d.lost_switches ? REC_LEDGER_SWITCHES : REC_LEDGER_PLAIN);
 }
 
 void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
@@ -60,6 +62,8 @@ void ledger_dec(const void *raw, size_t len, struct ev_ledger *out)
 		.unread = l.unread,
 		.switches = l.switches,
 		.lost_switches = l.lost_switches,
+		.wakeups = l.wakeups,
+		.lost_wakeups = l.lost_wakeups,
 		.have_format_lost = l.flags & REC_L_FORMAT_LOST,
 		.have_count = l.flags & REC_L_COUNT,
 		.exact = l.flags & REC_L_EXACT,

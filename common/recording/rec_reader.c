@@ -479,6 +479,13 @@ bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out)
 	return found;
 }
 
+bool rec_reader_misses_wakeups(struct rec_reader *r)
+{
+	struct ev_ledger l;
+
+	return !rec_reader_ledger(r, &l) || l.lost_wakeups;
+}
+
 /* ---- tables ---- */
 
 /* Receiver of the rows of a table: one of the two. */

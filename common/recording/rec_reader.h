@@ -90,6 +90,8 @@ int rec_reader_captures_packed(struct rec_reader *r, int (*fn)(void *ctx, const 
 
 /* The ledger. False when the recording was cut before it. */
 bool rec_reader_ledger(struct rec_reader *r, struct ev_ledger *out);
+/* Were wake-ups lost (cpu_times.h)? True if there is no ledger. */
+bool rec_reader_misses_wakeups(struct rec_reader *r);
 
 /*
  * One pass over the rows of the tally, or of the kernel's counts, in file order. Damaged blocks are

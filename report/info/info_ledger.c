@@ -35,6 +35,8 @@ static const struct row taken_rows[] = {
 	ROW(unread, "files and processes not read in time: their file system or memory did not answer"),
 	ROW(switches, "times that a thread went to a CPU or left it"),
 	ROW(lost_switches, "of these lost: a ring was full, and their time is unknown"),
+	ROW(wakeups, "times that one of these threads was woken"),
+	ROW(lost_wakeups, "records about wake-ups lost, of any thread of the host: a ring was full"),
 	ROW(maps_unknown, "samples with all words of their stack, as the process's mappings were not known"),
 	ROW(copy_full, "samples whose stack copy has the full requested size"),
 	ROWS_END,

@@ -399,6 +399,8 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 	st->strings = intern_new();
 	st->ctrs = ctr_table_new();
 	info_times_init(&st->times, rec_reader_start(r), st->strings);
+	if (rec_reader_misses_wakeups(r))
+		cpu_times_miss_wakeups(st->times.times);
 	err = rec_reader_events(r, &ops, &c);
 	info_times_end(&st->times);
 	if (!err)

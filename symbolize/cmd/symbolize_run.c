@@ -339,6 +339,7 @@ static int symbolize(void *ctx)
 	opts.all_waits = o->all_waits;
 	opts.keep_parked = o->all_waits || o->keep_parked;
 	opts.brief_ns = brief_ns(r);
+	opts.misses_wakeups = rec_reader_misses_wakeups(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
 	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;

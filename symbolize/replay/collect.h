@@ -48,6 +48,7 @@ struct collect_opts {
 	bool all_waits;		/* also those of kernel threads */
 	bool keep_parked;	/* those of parked threads with their stacks */
 	uint64_t brief_ns;	/* shorter waits are shown without their stacks, in one frame */
+	bool misses_wakeups;	/* as cpu_times_miss_wakeups() */
 	const char *kallsyms;	/* as in naming_opts; borrowed */
 	bool throttles;		/* wait_reason_throttles() of the recorded kernel */
 	uint32_t max_stack;	/* frames kept per stack, from the leaf */

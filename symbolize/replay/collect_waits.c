@@ -103,6 +103,8 @@ void collect_waits_init(struct collect *c)
 	opts.ctx = cw;
 	time_windows_init(&cw->windows, c->opts.filter);
 	cw->waits = waits_new(&opts);
+	if (c->opts.misses_wakeups)
+		cpu_times_miss_wakeups(waits_times(cw->waits));
 	/* Never by the number of samples, unless that is asked for. */
 	c->events[cw->event].period_min = 1;
 	c->events[cw->event].period_max = 2;

@@ -233,6 +233,7 @@ static void count_time(struct waits *w, uint32_t life, enum wait_kind kind, cons
 
 	st->n += kind != WAIT_RUNNING;
 	st->ns += ns;
+	st->queued_ns += s->waking ? wanted(w, s->waking, s->to) : 0;
 	spans(st, s);
 }
 
@@ -257,7 +258,9 @@ static void on_spell(void *ctx, const struct cpu_spell *s)
 		return;
 	case CPU_BLOCKED:
 	case CPU_PREEMPTED:
-		if (ns)
+		if (ns && s->before)
+			count_time(w, s->thread, WAIT_BEFORE, s, ns);
+		else if (ns)
 			count_wait(w, s, s->state == CPU_BLOCKED ? WAIT_BLOCKED : WAIT_PREEMPTED, ns);
 		break;
 	case CPU_STARTING:

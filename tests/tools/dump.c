@@ -262,8 +262,10 @@ static void dump_ledger(const struct ev_ledger *l)
 	for (int i = 0; i < PRESSURE_LEVELS; i++)
 		printf(" %" U, l->pressure_ns[i]);
 	printf(" %" U " %" U " %" U " %" U, l->cpus_away, l->cgroups_gone, l->withheld, l->unread);
-	if (l->switches || l->lost_switches)
+	if (l->switches || l->lost_switches || l->wakeups || l->lost_wakeups)
 		printf(" %" U " %" U, l->switches, l->lost_switches);
+	if (l->wakeups || l->lost_wakeups)
+		printf(" %" U " %" U, l->wakeups, l->lost_wakeups);
 	putchar('\n');
 }
 

@@ -101,6 +101,88 @@ static void test_states(void **state)
 	cpu_times_free(t);
 }
 
+static void wake(struct cpu_times *t, uint64_t time, uint32_t tid)
+{
+	cpu_times_wakeup(t, &(struct ev_wakeup){ .time = time, .pid = 7, .tid = tid });
+}
+
+/* A thread that is about to sleep is woken: it stays, or it has to come back at once. */
+static void test_early_wakeups(void **state)
+{
+	/* What is known if some wake-ups are lost: that the last wait was not ended by the early one. */
+	for (int misses = 0; misses < 2; misses++) {
+		uint64_t spelled = 0;
+		struct cpu_times *t = cpu_times_new(START, &ops, &spelled);
+		const struct cpu_thread *th;
+		size_t n;
+
+		(void)state;
+		if (misses)
+			cpu_times_miss_wakeups(t);
+		in(t, 2000, 7);
+		wake(t, 2100, 7);
+		out(t, 2110, 7, false);		/* it was on its way: 40 */
+		in(t, 2150, 7);
+		wake(t, 2200, 7);		/* it stays, */
+		out(t, 2300, 7, false);
+		wake(t, 2900, 7);		/* and another one ends its wait: 30 */
+		in(t, 2930, 7);
+		wake(t, 2940, 7);
+		out(t, 2950, 7, true);		/* preempted, which is not this kind of wait */
+		in(t, 2990, 7);
+		wake(t, 3000, 7);		/* long ago when it leaves: its wake-up is not known */
+		out(t, 5000000, 7, false);
+		in(t, 5000100, 7);
+		out(t, 5000200, 7, false);
+		wake(t, 5000250, 7);		/* the first one counts: 60 */
+		wake(t, 5000300, 7);
+		in(t, 5000310, 7);
+		wake(t, 5000400, 7);
+		out(t, 5000410, 7, false);	/* it goes on, so that was not for this wait */
+		cpu_times_until(t, 6000000);
+		cpu_times_end(t);
+		th = cpu_times_threads(t, &n);
+		assert_int_equal(n, 1);
+		assert_int_equal(th[0].queued_ns, misses ? 30 + 60 : 40 + 30 + 60);
+		assert_int_equal(th[0].queued, misses ? 2 : 3);
+		assert_int_equal(th[0].ns[CPU_BLOCKED], 40 + 630 + 100 + 110 + 999590);
+		assert_int_equal(th[0].ns[CPU_PREEMPTED], 40);
+		check_identity(t, spelled);
+		cpu_times_free(t);
+	}
+}
+
+/* Threads that were off since the recording began: once woken, it is known what they wait for. */
+static void test_first_wakeups(void **state)
+{
+	uint64_t spelled = 0;
+	struct cpu_times *t = cpu_times_new(START, &ops, &spelled);
+	const struct cpu_thread *th;
+	size_t n;
+
+	(void)state;
+	wake(t, 1300, 7);
+	in(t, 1350, 7);
+	wake(t, 1400, 8);		/* it runs all the time */
+	out(t, 1500, 8, false);
+	in(t, 1600, 8);
+	task(cpu_times_exit, t, 1650, 9);
+	wake(t, 1660, 9);		/* gone: no new life */
+	cpu_times_until(t, 2000);
+	cpu_times_end(t);
+	th = cpu_times_threads(t, &n);
+	assert_int_equal(n, 2);
+	assert_int_equal(th[0].ns[CPU_BEFORE], 300);
+	assert_int_equal(th[0].ns[CPU_BLOCKED], 50);
+	assert_int_equal(th[0].queued_ns, 50);
+	assert_int_equal(th[0].ns[CPU_ON], 650);
+	assert_int_equal(th[1].ns[CPU_ON], 500 + 400);
+	/* A wake-up 100 ns before it leaves, and none until it comes back. */
+	assert_int_equal(th[1].queued_ns, 100);
+	check_identity(t, spelled);
+	cpu_times_free(t);
+}
+
 static void reading(struct cpu_times *t, uint64_t time, uint32_t tid, uint64_t run, uint64_t wait)
 {
 	cpu_times_schedstat(t, &(struct ev_schedstat){ .time = time, .pid = 7, .tid = tid, .run_ns = run, .wait_ns = wait });
@@ -292,7 +374,7 @@ static void test_noise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_states), cmocka_unit_test(test_readings),
+		cmocka_unit_test(test_states), cmocka_unit_test(test_early_wakeups), cmocka_unit_test(test_first_wakeups), cmocka_unit_test(test_readings),
 		cmocka_unit_test(test_late_switches), cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_without_switches), cmocka_unit_test(test_noise),
 	};

@@ -72,6 +72,30 @@ static struct waits *begin(void)
 	return waits_new(&(struct waits_opts){ .start = 0 });
 }
 
+/* A wait that began before the recording has no stack, and gets none of another one that is as long. */
+static void test_before(void **state)
+{
+	struct waits *w = begin();
+	struct result *r;
+
+	(void)state;
+	wake(w, 100, 7);
+	sw(w, 200, 7, false, false);
+	sample(w, 299, 7, 1);
+	sw(w, 300, 7, true, false);
+	wake(w, 350, 7);
+	sw(w, 400, 7, false, false);
+	waits_end(w);
+	r = result_of(w);
+	assert_int_equal(r->all[0][WAIT_BEFORE], 100);
+	assert_int_equal(r->all[0][WAIT_BLOCKED], 50);
+	assert_int_equal(r->all[0][WAIT_QUEUED], 100 + 50);
+	assert_int_equal(r->ns[0][WAIT_QUEUED][STACKS], 100);
+	assert_int_equal(r->ns[0][WAIT_QUEUED][1], 50);
+	free(r);
+	waits_free(w);
+}
+
 static void test_single(void **state)
 {
 	struct waits *w = begin();
@@ -542,7 +566,7 @@ static void test_releases(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_releases), cmocka_unit_test(test_single),
+		cmocka_unit_test(test_releases), cmocka_unit_test(test_before), cmocka_unit_test(test_single),
 		cmocka_unit_test(test_comes_running), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_alternating), cmocka_unit_test(test_shares), cmocka_unit_test(test_exact_sums),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_reasons),
