@@ -79,7 +79,7 @@ static int open_events(struct trial_open *t, const struct record_opts *o, struct
 			goto out;
 		target_set_child(target, (uint32_t)child.pid);
 	}
-	t->err = events_open(&ev, o, target, list.v, list.n, workload);
+	t->err = events_open(&ev, o, target, list.v, list.n, NULL, workload);
 	note_events(t, &ev);
 	if (!t->err)
 		t->err = files_left(RECORDER_FILES);

@@ -161,6 +161,20 @@ static void attr_switches(struct perf_event_attr *attr, const struct events *ev)
 	attr->wakeup_watermark = (uint32_t)(ev->switch_bytes / 4);
 }
 
+/* Without stacks, and so without the time that these take. */
+static void attr_wakeups(struct perf_event_attr *attr, const struct events *ev)
+{
+	attr_common(attr, ev);
+	attr->type = PERF_TYPE_TRACEPOINT;
+	attr->config = ev->wakeup_source.id;
+	attr->sample_period = 1;
+	attr->sample_type = (LAYOUT_SAMPLE_TYPE & ~(uint64_t)PERF_SAMPLE_CALLCHAIN) | PERF_SAMPLE_RAW;
+	attr->inherit = 0;
+	/* An exec enables events of its thread only. */
+	attr->disabled = !ev->on_exec || ev->opts->start_off;
+	attr->wakeup_watermark = (uint32_t)(ev->wakeup_bytes / 4);
+}
+
 /* kernel.perf_event_max_sample_rate, Hz. */
 static uint64_t max_rate(void)
 {
@@ -183,6 +197,8 @@ int event_open(struct events *ev, size_t event, const struct event_place *at)
 		attr_side(&attr, ev);
 	else if (event == EVENT_SWITCHES)
 		attr_switches(&attr, ev);
+	else if (event == EVENT_WAKEUPS)
+		attr_wakeups(&attr, ev);
 	else
 		attr_sample(&attr, ev, event, at->group >= 0);
 	fd = sys_open(&attr, at);

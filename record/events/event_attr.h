@@ -11,6 +11,8 @@
 
 /* What reports when threads go to a CPU and leave it. */
 #define EVENT_SWITCHES (SIZE_MAX - 1)
+/* What reports that threads are woken. */
+#define EVENT_WAKEUPS (SIZE_MAX - 2)
 
 /* Where an event is opened: the arguments of perf_event_open(2). */
 struct event_place {
@@ -21,7 +23,7 @@ struct event_place {
 };
 
 /*
- * Calls perf_event_open(2) for event @event of @ev, EVENT_SIDE or EVENT_SWITCHES. Returns a descriptor, owned by
+ * Calls perf_event_open(2) for event @event of @ev, or EVENT_SIDE and its likes. Returns a descriptor, owned by
  * the caller, or negative errno without a message. If the kernel's frequency limit has fallen
  * meanwhile, the event gets the lower frequency, and ev->clamped is set.
  */

@@ -110,6 +110,8 @@ bool events_counts(const struct events *ev, struct events_count *counts)
 			counts[ev->sides[i].cpu].side_lost += v.lost;
 	for (size_t i = 0; i < ev->nswitches; i++)
 		counts[ev->switches[i].cpu].switch_lost += events_lost(ev, ev->switches[i].fd);
+	for (size_t i = 0; i < ev->nwakeups; i++)
+		counts[ev->wakeups[i].cpu].wakeup_lost += events_lost(ev, ev->wakeups[i].fd);
 	if (ev->switches_lost)
 		counts->switch_lost += ev->switches_lost;
 	return all;

@@ -94,10 +94,16 @@ struct events_count {
 	uint64_t enabled, running;	/* ns, their PERF_FORMAT_TOTAL_TIME_* */
 	uint64_t lost;		/* their PERF_FORMAT_LOST; 0 without FEAT_FORMAT_LOST */
 	uint64_t side_lost;	/* the same for side-band events, in records */
-	uint64_t switch_lost;	/* and for switches */
+	uint64_t switch_lost, wakeup_lost;	/* and for switches and wake-ups */
 };
 
 #define EVENT_RINGS 3u	/* data rings of a CPU, by kind */
+
+/* --wakeups: the tracepoint that reports them. */
+struct wakeup_source {
+	uint64_t id;		/* of the tracepoint; 0: nobody asked for them */
+	uint32_t pid_at;	/* bytes in its record: number of the woken thread, u32 */
+};
 
 struct events {
 	struct rec_event *v;		/* owned; @n of them, at least one once open */
@@ -135,13 +141,17 @@ struct events {
 	struct event_fd *switches;	/* owned; only with events_waits() */
 	size_t nswitches, cap_switches;
 	uint64_t switches_lost;		/* records that closed ones of these had no room for */
+	struct wakeup_source wakeup_source;
+	struct event_fd *wakeups;	/* owned; on all CPUs, of everything */
+	size_t nwakeups, cap_wakeups;
 	/*
-	 * EVENT_RINGS * target->ncpus and target->nall; page is NULL if unused. The second ncpus of
-	 * @data are of unbounded events beside others, so that these never push out what is bounded,
-	 * and the third of switches, which no sample may push out.
+	 * @ndata and target->nall; page is NULL if unused. The second target->ncpus of @data are of
+	 * unbounded events beside others, so that these never push out what is bounded, and the third of
+	 * switches, which no sample may push out. The last target->nall of @data are of wake-ups.
 	 */
 	struct ring *data, *side;
-	uint64_t data_bytes, extra_bytes, side_bytes, switch_bytes;	/* size of one ring of each kind */
+	size_t ndata;
+	uint64_t data_bytes, extra_bytes, side_bytes, switch_bytes, wakeup_bytes;	/* size of one ring of each kind */
 	uint64_t record_bytes;		/* maximum size of one sample */
 	int map_err;	/* the last failed mmap(2) of a ring: negative errno, otherwise 0 */
 	size_t alive;			/* the threads of samples[] below this index have ended */

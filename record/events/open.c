@@ -20,6 +20,7 @@
 #include "events/refusal.h"
 #include "events/ringplan.h"
 #include "events/switch_events.h"
+#include "events/wakeup_events.h"
 #include "host/clock.h"
 
 /* halving ends here: a smaller ring would not hold even one large sample */
@@ -91,7 +92,8 @@ static uint64_t fds_needed(const struct events *ev)
 	const uint64_t many = target_is_tasks(t) ? t->ntids : 1;
 	const uint64_t samples = t->kind == TARGET_CGROUPS ? t->cgroups.n : many;
 
-	return samples * (ev->n + (events_waits(ev) != SIZE_MAX)) * t->ncpus + (ev->shared_side ? 0 : many * t->nall);
+	return samples * (ev->n + (events_waits(ev) != SIZE_MAX)) * t->ncpus + (ev->shared_side ? 0 : many * t->nall) +
+	       (ev->wakeup_source.id ? t->nall : 0);
 }
 
 /*
@@ -368,13 +370,14 @@ static int map_sides(struct events *ev)
 
 static void close_all(struct events *ev)
 {
-	for (size_t c = 0; c < EVENT_RINGS * (size_t)ev->target->ncpus; c++)
+	for (size_t c = 0; c < ev->ndata; c++)
 		ring_unmap(&ev->data[c]);
 	for (size_t c = 0; c < ev->target->nall; c++)
 		ring_unmap(&ev->side[c]);
 	close_fds(ev->samples, &ev->nsamples);
 	close_fds(ev->sides, &ev->nsides);
 	close_fds(ev->switches, &ev->nswitches);
+	close_fds(ev->wakeups, &ev->nwakeups);
 	event_ids_fini(&ev->ids);
 }
 
@@ -416,6 +419,8 @@ static bool shrink(struct events *ev)
 		ev->data_bytes /= 2;
 	else if (ev->switch_bytes > RING_FLOOR && events_waits(ev) != SIZE_MAX)
 		ev->switch_bytes /= 2;
+	else if (ev->wakeup_bytes > RING_FLOOR && ev->wakeup_source.id)
+		ev->wakeup_bytes /= 2;
 	else if (ev->side_bytes > RING_FLOOR)
 		ev->side_bytes /= 2;
 	else
@@ -432,7 +437,7 @@ static void explain_map(const struct events *ev, int err)
 }
 
 int events_open(struct events *ev, const struct record_opts *o, struct target *t,
-		const struct evsel *sels, size_t n, bool on_exec)
+		const struct evsel *sels, size_t n, const struct wakeup_source *wakeups, bool on_exec)
 {
 	int err;
 
@@ -440,19 +445,23 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	ev->target = t;
 	ev->opts = o;
 	ev->on_exec = on_exec;
+	if (wakeups)
+		ev->wakeup_source = *wakeups;
 	ev->feats = FEATS_ALL;
 	ev->record_bytes = events_plan_record(o);
 	event_list_init(ev, sels, n);
 	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))
 		ev->reach = cgroup_perf_reach(&t->fs);
-	ev->data = xcalloc(EVENT_RINGS * (size_t)t->ncpus, sizeof(*ev->data));
+	ev->ndata = EVENT_RINGS * (size_t)t->ncpus + (ev->wakeup_source.id ? t->nall : 0);
+	ev->data = xcalloc(ev->ndata, sizeof(*ev->data));
 	ev->side = xcalloc(t->nall, sizeof(*ev->side));
 	ev->closed = xcalloc(t->nall * n, sizeof(*ev->closed));
 	ev->data_bytes = o->ring_bytes ? o->ring_bytes : events_plan_data(ev);
 	ev->extra_bytes = o->ring_bytes ? o->ring_bytes : events_plan_extra(ev);
 	ev->side_bytes = target_is_tasks(t) ? SIDE_TASKS : ringplan_side(t->nall, events_ram());
 	ev->switch_bytes = ringplan_switches(t->ncpus, events_ram());
+	ev->wakeup_bytes = ringplan_switches(t->nall, events_ram());
 	perm_raise_nofile();
 	for (;;) {
 		err = open_whole(ev);
@@ -463,11 +472,16 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 			close_all(ev);
 			continue;
 		}
+		err = wakeup_events_open(ev);
+		if (err)
+			return err;
 		err = map_data(ev);
 		if (!err)
 			err = map_sides(ev);
 		if (!err)
 			err = switch_events_map(ev);
+		if (!err)
+			err = wakeup_events_map(ev);
 		if (!err)
 			break;
 		ev->map_err = err;
@@ -490,6 +504,7 @@ void events_close(struct events *ev)
 	free(ev->samples);
 	free(ev->sides);
 	free(ev->switches);
+	free(ev->wakeups);
 	free(ev->closed);
 	free(ev->data);
 	free(ev->side);
@@ -567,6 +582,8 @@ int events_reopen_cpu(struct events *ev, uint32_t c, bool enable)
 	ev->clamped = 0;
 	if (ev->side[c].page)
 		err = add_side(ev, c);
+	if (!err)
+		err = wakeup_events_reopen(ev, c, enable);
 	if (c >= t->ncpus)
 		return err;
 	if (!err && (t->kind == TARGET_ALL || ev->by_cgroup_id))
@@ -608,6 +625,7 @@ int events_add_cgroup(struct events *ev, const struct cgroup *cg, bool enable)
 
 void events_enable(struct events *ev)
 {
+	wakeup_events_enable_from(ev, 0);
 	enable_from(ev, 0, 0);
 }
 
@@ -627,6 +645,7 @@ void events_pause(struct events *ev)
 {
 	events_stop_samples(ev);
 	stop_switches(ev);
+	wakeup_events_disable(ev);
 }
 
 /*
@@ -638,6 +657,7 @@ void events_disable(struct events *ev)
 	events_stop_samples(ev);
 	for (size_t i = 0; i < ev->nsides; i++)
 		ioctl(ev->sides[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+	wakeup_events_disable(ev);
 	stop_switches(ev);
 }
 

@@ -14,11 +14,11 @@
 
 /*
  * Opens and maps everything for @t and the @n events @sels. Afterwards, samples are off and
- * side-band is on. @on_exec: the target waits for its exec. 0, or negative errno after one message.
- * Release with events_close() in any case.
+ * side-band is on. @wakeups: of wakeup_events_find(); NULL: none are recorded. @on_exec: the target
+ * waits for its exec. 0, or negative errno after one message. Release with events_close() in any case.
  */
 int events_open(struct events *ev, const struct record_opts *o, struct target *t,
-		const struct evsel *sels, size_t n, bool on_exec);
+		const struct evsel *sels, size_t n, const struct wakeup_source *wakeups, bool on_exec);
 void events_close(struct events *ev);
 
 /*

@@ -40,6 +40,7 @@ struct record_opts {
 	bool off_cpu;
 	uint64_t off_cpu_every;
 	bool wall;			/* the same beside a clock */
+	bool wakeups;			/* record who is woken, beside them */
 	uint64_t off_cpu_thresh_ns;	/* outputs show shorter waits together, without stacks */
 	bool optional_events;		/* record without events that cannot be opened */
 	enum callgraph callgraph;

@@ -22,7 +22,8 @@ struct ring {
 	uint64_t shown;			/* ring_ahead() has shown the records below it */
 	uint64_t broken; /* how often a header was invalid and the rest was dropped */
 	bool sideband;
-	bool extra;			/* of events that nothing bounds, beside others, or of switches */
+	bool extra;			/* of events that nothing bounds, beside others, or of switches and wake-ups */
+	bool wakeups;			/* of these alone */
 };
 
 /*

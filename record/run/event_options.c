@@ -127,6 +127,10 @@ static int finish_off_cpu(struct record_cmdline *c)
 		pr_err("--off-cpu-thresh needs --off-cpu or --wall");
 		return -EINVAL;
 	}
+	if (o->wakeups && !o->off_cpu && !o->wall) {
+		pr_err("--wakeups needs --off-cpu or --wall");
+		return -EINVAL;
+	}
 	if (o->wall)
 		add_clock(c);
 	o->off_cpu |= o->wall;

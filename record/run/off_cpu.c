@@ -1,5 +1,6 @@
 #include "run/off_cpu.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,8 @@
 #include "base/xalloc.h"
 #include "events/odd_period.h"
 #include "events/ringplan.h"
+#include "events/wakeup_events.h"
+#include "procfs/pidns.h"
 
 #define NS_PER_SEC 1000000000ull
 /* Fewer switches than come in so much time say nothing about their rate, ns. */
@@ -20,6 +23,25 @@ uint64_t off_cpu_mean(uint64_t outs, uint64_t ns, uint64_t copies)
 	const double a_second = ns ? (double)outs * (double)NS_PER_SEC / (double)ns : 0;
 
 	return (uint64_t)(a_second / (double)copies) + 1;
+}
+
+int off_cpu_check(const struct record_opts *o, struct evlist *el, struct wakeup_source *wakeups)
+{
+	struct evsel waits;
+	int err;
+
+	if (!o->off_cpu)
+		return 0;
+	evsel_init_waits(&waits, o->off_cpu_every);
+	err = evlist_append(el, &waits);
+	if (err || !o->wakeups)
+		return err;
+	if (!pidns_is_first()) {
+		pr_err("--wakeups: the kernel numbers woken threads as in the host's pid namespace, and this is another one; share the "
+		       "host's (hostPID: true, docker run --pid host), or run on the host");
+		return -EXDEV;
+	}
+	return wakeup_events_find(wakeups);
 }
 
 void off_cpu_init(struct off_cpu *o, struct events *ev, const struct sink *sink)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "events/open.h"
+#include "evlist/evlist.h"
 #include "sink/sink.h"
 #include "sink/sink_switches.h"
 
@@ -47,6 +48,12 @@ struct off_cpu {
 	uint64_t copies;	/* stacks per second and CPU that are allowed */
 	size_t next;		/* the event that is next to get its period */
 };
+
+/*
+ * Before anything is opened: adds the event of --off-cpu to @el, and finds what reports wake-ups. 0, or
+ * negative errno after a message.
+ */
+int off_cpu_check(const struct record_opts *o, struct evlist *el, struct wakeup_source *wakeups);
 
 void off_cpu_init(struct off_cpu *o, struct events *ev, const struct sink *sink);
 void off_cpu_fini(struct off_cpu *o);

@@ -157,6 +157,11 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"event. See TIME OFF THE CPU." },
 		{ "wall", 0, NULL, "record where all of the time goes: cpu-clock and --off-cpu", OPT_FLAG, &o->wall,
 		  .more = "With -e, cpu-clock is added unless a clock is among the events." },
+		{ "wakeups", 0, NULL, "record when threads are woken: how long each wait for a CPU was", OPT_FLAG, &o->wakeups,
+		  .more =
+			"With --off-cpu or --wall. Without it, the kernel's account tells how long each thread waited for a "
+			"CPU in all, and each of its wake-ups gets an equal part. It needs tracefs and the right to record "
+			"the whole host, and costs each wake-up on the host some time. See TIME OFF THE CPU." },
 		{ "off-cpu-thresh", 0, "TIME", "show the time of shorter waits without stacks, e.g. 1ms", OPT_CALL, o,
 		  record_take_off_cpu_thresh,
 		  .more = "TIME is in ms, or ends in ns, us, ms or s. Outputs show the shorter waits of each "

@@ -73,6 +73,8 @@ static void several(struct rec_writer *w, const struct record_opts *o, const str
 		strbuf_addf(&text, "%s%s", i ? "\n" : "", ev->left[i].why);
 	if (events_waits(ev) != SIZE_MAX) {
 		number(w, "switch_ring_bytes", ev->switch_bytes);
+		if (ev->nwakeups)
+			number(w, "wakeup_ring_bytes", ev->wakeup_bytes);
 		number(w, "off_cpu_thresh_ns", o->off_cpu_thresh_ns);
 	}
 	if (ev->nleft)

@@ -110,6 +110,8 @@ static void begin_thread(struct sched_times *st, int procfd, uint32_t pid, uint3
 		return;
 	switch_threads_found(&st->sink->threads, pid, tid);
 	switch_sums_found(&st->sink->sums, pid, tid, ev.run_ns);
+	if (st->sink->opts->wakeups)
+		woken_threads_found(&st->sink->woken, pid, tid);
 	keep(st, &ev);
 }
 

@@ -66,6 +66,7 @@
 struct session {
 	const struct record_opts *o;
 	struct evlist events;
+	struct wakeup_source wakeups;
 	struct target target;
 	struct output out;
 	struct child child;
@@ -126,14 +127,9 @@ static int check(struct session *s)
 		err = pidns_check_proc();
 	if (err)
 		return err;
-	if (o->off_cpu) {
-		struct evsel waits;
-
-		evsel_init_waits(&waits, o->off_cpu_every);
-		err = evlist_append(&s->events, &waits);
-		if (err)
-			return err;
-	}
+	err = off_cpu_check(o, &s->events, &s->wakeups);
+	if (err)
+		return err;
 	evlist_narrow(&s->events, o->all_user, o->all_kernel);
 	err = events_check_freq(o, s->events.v, s->events.n);
 	if (!err)
@@ -199,10 +195,10 @@ static int prepare(struct session *s)
 	stopper_start(&s->stopper, &s->signals, &s->loop_signals);
 	/* From here on, a vanished reader is an error of write(2), reported with its cause. */
 	signal(SIGPIPE, SIG_IGN);
-	err = events_open(&s->ev, o, &s->target, s->events.v, s->events.n, workload);
+	err = events_open(&s->ev, o, &s->target, s->events.v, s->events.n, &s->wakeups, workload);
 	if (err)
 		return err;
-	drain_init(&s->drain, s->ev.data, EVENT_RINGS * (size_t)s->target.ncpus, s->ev.side, s->target.nall);
+	drain_init(&s->drain, s->ev.data, s->ev.ndata, s->ev.side, s->target.nall);
 	s->loop = (struct loop){
 		.ev = &s->ev,
 		.drain = &s->drain,
@@ -489,6 +485,7 @@ static int open_writer(struct session *s)
 	if (s->ev.by_cgroup_id)
 		s->sink->cgroups.filter = &s->target.cgroups;
 	s->sink->threads.on = events_waits(&s->ev) != SIZE_MAX;
+	s->sink->woken_at = s->wakeups.pid_at;
 	s->sink->sums.start = rec_writer_start(s->w);
 	s->sink->threads.all = s->target.kind != TARGET_CGROUPS;
 	sched_times_init(&s->sched, s->sink, &s->target);

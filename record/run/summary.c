@@ -115,6 +115,10 @@ static void advise_losses(const struct ev_ledger *l, const struct summary *s)
 		pr_warn("%llu of %llu switches of threads %s lost because their rings were full: the times of these threads in between are "
 			"unknown; record fewer CPUs or containers", ull(l->lost_switches), ull(l->switches + l->lost_switches),
 			plural_of(l->lost_switches, "was", "were"));
+	if (l->lost_wakeups)
+		pr_warn("%llu record%s about wake-ups on this host %s lost because their rings were full: for those of recorded threads, the time "
+			"until they got a CPU counts as blocked", ull(l->lost_wakeups), plural(l->lost_wakeups),
+			plural_of(l->lost_wakeups, "was", "were"));
 	if (l->withheld)
 		pr_warn("%llu of %llu samples %s no user stack, as nothing tells addresses from data where the mappings of a process are "
 			"unknown: %s", ull(l->withheld), ull(all), plural_of(l->withheld, "has", "have"), mappings_remedy(l));
@@ -276,7 +280,7 @@ static double seconds(uint64_t ns)
 }
 
 /* How many switches, and the time of all threads. Losses have a line of their own. */
-static void tell_times(const struct ev_ledger *l, const struct switch_sums *t)
+static void tell_times(const struct ev_ledger *l, const struct switch_sums *t, bool wakeups)
 {
 	struct strbuf text = STRBUF_INIT;
 
@@ -289,6 +293,10 @@ static void tell_times(const struct ev_ledger *l, const struct switch_sums *t)
 		    seconds(t->on_ns + t->off_ns + t->unknown_ns), seconds(t->on_ns), seconds(t->off_ns));
 	if (t->unknown_ns)
 		strbuf_addf(&text, " + %.3f s unknown", seconds(t->unknown_ns));
+	if (wakeups && l->lost_wakeups)
+		strbuf_addf(&text, "; %llu wake-ups", ull(l->wakeups));
+	else if (wakeups)
+		strbuf_addf(&text, "; %llu wake-ups, none lost", ull(l->wakeups));
 	pr_info("off-cpu: %s", text.s);
 	strbuf_fini(&text);
 }
@@ -316,7 +324,7 @@ void summary_print(const struct ledger *lg, const struct record_opts *o, const s
 		to, quote, ull(in_file), plural(in_file), ull(each), causes.s);
 	strbuf_fini(&causes);
 	if (o->off_cpu && s->times->nthreads)
-		tell_times(&lg->l, s->times);
+		tell_times(&lg->l, s->times, o->wakeups);
 	advise(&lg->l, o, s);
 	if (s->terminal && in_file && s->stays)
 		tell_next(s);

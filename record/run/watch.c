@@ -134,10 +134,10 @@ static void come_back(struct watch *h, uint32_t c, bool on, double since)
 		pr_warn("CPU %u came back after %.1f s and is sampled again%s", cpu, since, at_rate(h, rate, sizeof(rate)));
 }
 
-/* Nobody asked for samples of this CPU: only its side-band is opened again. */
-static void listen_again(struct watch *h, uint32_t c)
+/* Nobody asked for samples of this CPU: only its side-band and wake-ups are opened again. */
+static void listen_again(struct watch *h, uint32_t c, bool on)
 {
-	int err = h->away[c] ? 0 : events_reopen_cpu(h->ev, c, false);
+	int err = h->away[c] ? 0 : events_reopen_cpu(h->ev, c, on);
 
 	if (err)
 		pr_warn("CPU %u came back, but its records of mappings and programs cannot be read: %s", h->ev->target->cpus[c],
@@ -162,7 +162,7 @@ static void check_cpus(struct watch *h, bool on, double since)
 			continue;
 		h->away[c] = away;
 		if (c >= t->ncpus) {
-			listen_again(h, (uint32_t)c);
+			listen_again(h, (uint32_t)c, on);
 			continue;
 		}
 		if (!away) {

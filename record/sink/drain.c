@@ -5,6 +5,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "events/perf_layout.h"
+#include "sink/sink_wakeups.h"
 
 /* A side-band ring with one part in this many in use fills up faster than it is drained. */
 #define FLOOD_PART 8
@@ -142,7 +143,10 @@ uint64_t drain_round(struct drain *d, uint64_t limit, struct sink *s)
 		else
 			d->last = top->time;
 		ring_prefetch(top->ring);
-		sink_record(s, rec, top->time, rec == d->bounce ? NULL : top->ring, top->ring->sideband);
+		if (top->ring->wakeups)
+			sink_wakeups_take(s, rec, top->time);
+		else
+			sink_record(s, rec, top->time, rec == d->bounce ? NULL : top->ring, top->ring->sideband);
 		if (rec == d->bounce)	/* the next one to wrap will need it */
 			sink_flush(s);
 		ring_next(top->ring);

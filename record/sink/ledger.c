@@ -272,6 +272,7 @@ static bool count_since(struct ledger *lg, const struct events *ev, struct event
 		k[i].lost = now[i].lost - was->lost;
 		k[i].side_lost = now[i].side_lost - was->side_lost;
 		k[i].switch_lost = now[i].switch_lost - was->switch_lost;
+		k[i].wakeup_lost = now[i].wakeup_lost - was->wakeup_lost;
 	}
 	free(lg->counted);
 	lg->counted = now;
@@ -283,16 +284,19 @@ static void settle(struct ledger *lg, const struct events *ev, uint64_t stopped,
 {
 	const struct target *t = ev->target;
 	struct events_count *k = xcalloc(t->nall * ev->n + 1, sizeof(*k));
-	uint64_t switch_lost = 0;
+	uint64_t switch_lost = 0, wakeup_lost = 0;
 
 	lg->l.have_format_lost = ev->feats & FEAT_FORMAT_LOST;
 	lg->l.have_count = count_since(lg, ev, k);
 	lg->l.exact = lg->l.have_count && ev->n == 1 && evsel_counts_each(events_first(ev)) && !ev->v[0].weighed &&
 		      ev->v[0].now == 1;
 	lg->l.lost_kernel = lg->l.lost_sideband = lg->l.count = 0;
-	for (uint32_t i = 0; i < t->nall; i++)
+	for (uint32_t i = 0; i < t->nall; i++) {
 		switch_lost += k[i].switch_lost;
+		wakeup_lost += k[i].wakeup_lost;
+	}
 	lg->l.lost_switches = MAX(lg->switches_told, switch_lost);
+	lg->l.lost_wakeups = MAX(lg->wakeups_told, wakeup_lost);
 	/* CPUs that are not sampled can only have losses. */
 	for (uint32_t i = 0; i < t->nall; i++)
 		if (i < t->ncpus || k[i].side_lost)
@@ -339,7 +343,7 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	}
 	part->rows = second_counts_take(t, &part->nrows);
 	lg->l = (struct ev_ledger){ 0 };
-	lg->lost_told = lg->lost_pmu = lg->side_told = lg->switches_told = 0;
+	lg->lost_told = lg->lost_pmu = lg->side_told = lg->switches_told = lg->wakeups_told = 0;
 	for (uint32_t e = 0; e <= t->nmore; e++) {
 		struct ledger_event *of = ledger_event(lg, e);
 
@@ -436,6 +440,8 @@ static void add_ledger(struct ev_ledger *sum, const struct ev_ledger *l, bool fi
 	sum->unread = MAX(sum->unread, l->unread);
 	sum->switches += l->switches;
 	sum->lost_switches += l->lost_switches;
+	sum->wakeups += l->wakeups;
+	sum->lost_wakeups += l->lost_wakeups;
 	sum->have_format_lost = (first || sum->have_format_lost) && l->have_format_lost;
 	sum->have_count = (first || sum->have_count) && l->have_count;
 	sum->exact = first && l->exact;

@@ -42,6 +42,7 @@ struct ledger {
 	uint64_t standing_max;	/* ns that an event can stand still at most, as far as known */
 	uint64_t lost_told;	/* samples, from PERF_RECORD_LOST in the data rings */
 	uint64_t switches_told;	/* records, from PERF_RECORD_LOST in the rings of switches */
+	uint64_t wakeups_told;	/* the same in the rings of wake-ups */
 	uint64_t lost_pmu;	/* samples, from PERF_RECORD_LOST_SAMPLES: never reached a ring */
 	uint64_t side_told;	/* records, from PERF_RECORD_LOST in the side-band rings */
 	uint64_t woken;		/* times the drain loop ran; in the whole run */

@@ -57,6 +57,7 @@ void sink_free(struct sink *s)
 	free(s->switches);
 	switch_threads_fini(&s->threads);
 	switch_sums_fini(&s->sums);
+	woken_threads_fini(&s->woken);
 	free(s->cpus);
 	seen_addrs_free(s->seen);
 	free(s);

@@ -27,6 +27,7 @@
 #include "sink/sink_ksyms.h"
 #include "sink/switch_sums.h"
 #include "sink/switch_threads.h"
+#include "sink/woken_threads.h"
 
 /* Samples masked together if there are helpers; otherwise each by itself. */
 #define SINK_BATCH 256u
@@ -44,6 +45,14 @@ struct sink_slot {		/* a sample on its way */
 
 struct sink_cpu {		/* by CPU number */
 	uint64_t outs;		/* threads that left it */
+};
+
+struct sink_switch {
+	bool is_wakeup;
+	union {
+		struct ev_switch sw;
+		struct ev_wakeup wakeup;
+	};
 };
 
 struct sink {
@@ -72,13 +81,15 @@ struct sink {
 	uint64_t serial;		/* of the sample written last */
 	uint64_t chain[REC_CHAIN_LEN];	/* of one sample, masked */
 	/*
-	 * Switches that wait for the samples before them to be written: a reader needs these first.
-	 * Owned, as @cpus.
+	 * Switches and wake-ups that wait for the samples before them to be written: a reader needs
+	 * these first. Owned, as @cpus.
 	 */
-	struct ev_switch *switches;
+	struct sink_switch *switches;
 	size_t nswitches, switches_cap;
 	struct switch_threads threads;
 	struct switch_sums sums;	/* if they are recorded */
+	struct woken_threads woken;	/* with --wakeups; */
+	uint32_t woken_at;		/* as wakeup_source.pid_at */
 	struct sink_cpu *cpus;
 	size_t ncpus, cpus_cap;
 	struct mask_job **jobs;		/* owned; room for nslots */

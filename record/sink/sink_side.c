@@ -51,6 +51,7 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 	if (s->cgroups.facts && ev->pid == ev->tid)
 		cgroup_facts_exit(s->cgroups.facts, proctab_cgroup(s->pt, ev->pid));
 	s->ended++;
+	woken_threads_exit(&s->woken, ev->tid);
 	written = proctab_exit(s->pt, ev);
 	if (s->threads.on)
 		switch_sums_exit(&s->sums, ev);

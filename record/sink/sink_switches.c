@@ -49,6 +49,28 @@ static void write_one(struct sink *s, const struct ev_switch *sw)
 	sink_written(s, rec_writer_switch(s->w, sw));
 }
 
+static void write_woken(struct sink *s, const struct ev_wakeup *ev)
+{
+	s->ledger->l.wakeups++;
+	sink_written(s, rec_writer_wakeup(s->w, ev));
+}
+
+/* True if it waits for the samples before it. */
+static bool waits(struct sink *s, const struct sink_switch *sw)
+{
+	if (!sink_pending(s))
+		return false;
+	XGROW(s->switches, s->nswitches, s->switches_cap);
+	s->switches[s->nswitches++] = *sw;
+	return true;
+}
+
+void sink_switches_woken(struct sink *s, const struct ev_wakeup *ev)
+{
+	if (!waits(s, &(struct sink_switch){ .is_wakeup = true, .wakeup = *ev }))
+		write_woken(s, ev);
+}
+
 void sink_switches_begin(struct sink *s, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	switch_sums_begin(&s->sums, pid, tid, time);
@@ -80,18 +102,20 @@ void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint6
 		sink_switches_begin(s, sw.pid, sw.tid, time);
 	if (sw.out)
 		cpu_of(s, sw.cpu)->outs++;
-	if (!sink_pending(s)) {
+	if (s->opts->wakeups)
+		woken_threads_switch(&s->woken, &sw);
+	if (!waits(s, &(struct sink_switch){ .sw = sw }))
 		write_one(s, &sw);
-		return;
-	}
-	XGROW(s->switches, s->nswitches, s->switches_cap);
-	s->switches[s->nswitches++] = sw;
 }
 
 void sink_switches_write(struct sink *s)
 {
-	for (size_t i = 0; i < s->nswitches && !s->err; i++)
-		write_one(s, &s->switches[i]);
+	for (size_t i = 0; i < s->nswitches && !s->err; i++) {
+		if (s->switches[i].is_wakeup)
+			write_woken(s, &s->switches[i].wakeup);
+		else
+			write_one(s, &s->switches[i].sw);
+	}
 	s->nswitches = 0;
 }
 

@@ -9,6 +9,8 @@
 
 /* Takes a PERF_RECORD_SWITCH or PERF_RECORD_SWITCH_CPU_WIDE. */
 void sink_switches_take(struct sink *s, const struct perf_event_header *h, uint64_t time);
+/* Writes a wake-up, in its place among the switches. */
+void sink_switches_woken(struct sink *s, const struct ev_wakeup *ev);
 /* Writes those that waited for samples. */
 void sink_switches_write(struct sink *s);
 /* The thread begins at @time, and its switches are recorded: all its times are 0. */

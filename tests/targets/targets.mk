@@ -23,7 +23,7 @@ TOOLS := $(addprefix $(B)/tests/tools/,remask recode dump leaks code lookupbench
 
 TARGETS := $(call with,$(TCC),$(addprefix $(T)/,spin spin-nopie spin-a spin-b spin-host spin-split spin-split.debug spin-nobid \
 	spin-nobid2 spin-one spin-id-a spin-id-b uselib libspin.so oldkernel.so attrs.so slowopen.so refuse jitloop jitedges jitdump odd odd-fp dive \
-	births renames nested units crowd storm flood brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood hungfs mapslate locked waits calls))
+	births renames nested units crowd storm flood brief brief-bare steady shift uneven movetext fibers stale uretprobe uretprobe-fp secrets mapflood hungfs mapslate locked waits queued calls))
 TARGETS += $(call with,libc.a,$(addprefix $(T)/,spin-static spin-staticpie spin-static-a spin-static-b memfd faults))
 TARGETS += $(call with,$(TCC),$(T)/faulty.so)
 TARGETS += $(call with,xz,$(T)/spin-mini)
@@ -186,7 +186,7 @@ $(T)/fibers: tests/targets/fibers.c $(T)/.dir
 	$(call tcc,$(TCC),-D_GNU_SOURCE)
 $(T)/stale: tests/targets/stale.c $(T)/.dir
 	$(call tcc,$(TCC),)
-$(T)/secrets $(T)/mapflood $(T)/hungfs $(T)/mapslate $(T)/locked $(T)/waits $(T)/calls: $(T)/%: tests/targets/%.c $(T)/.dir
+$(T)/secrets $(T)/mapflood $(T)/hungfs $(T)/mapslate $(T)/locked $(T)/waits $(T)/queued $(T)/calls: $(T)/%: tests/targets/%.c $(T)/.dir
 	$(call tcc,$(TCC),-Wall -Wextra)
 $(T)/uretprobe: tests/targets/uretprobe.c $(T)/.dir
 	$(call tcc,$(TCC),)

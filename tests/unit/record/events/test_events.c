@@ -50,7 +50,7 @@ static int open_events(const struct evsel *sels, size_t n)
 	log_divert(&said);
 	err = target_resolve(&target, &opts);
 	if (!err)
-		err = events_open(&ev, &opts, &target, sels, n, false);
+		err = events_open(&ev, &opts, &target, sels, n, NULL, false);
 	log_divert(NULL);
 	return err;
 }

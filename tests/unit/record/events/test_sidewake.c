@@ -101,7 +101,7 @@ static void each_exec(void **state)
 	sel.exclude_kernel = true;
 	sel.freq = 1;
 	assert_int_equal(target_resolve(&t, &opts), 0);
-	if (events_open(&ev, &opts, &t, &sel, 1, false) || !ev.nsides) {
+	if (events_open(&ev, &opts, &t, &sel, 1, NULL, false) || !ev.nsides) {
 		print_message("# no events of another process may be opened here\n");
 		kill(sh.pid, SIGKILL);
 		waitpid(sh.pid, NULL, 0);
