@@ -78,6 +78,8 @@ struct profile_count {
 	uint64_t period;	/* sum of periods; ns of CPU time for clocks; 0: unknown */
 };
 
+#define PROFILE_UNKNOWN UINT64_MAX
+
 /*
  * One of several events. A profile of one event has none of these: its facts describe the event
  * (profile_meta()). With several, the facts describe the first.
@@ -89,8 +91,8 @@ struct profile_event {
 	uint64_t fixed_period;	/* 0: by frequency */
 	bool by_period;		/* its periods vary: shown by period by default */
 	uint64_t truncated, incomplete;	/* as the facts of that name, for its samples */
-	bool counted;		/* these two are known: */
-	uint64_t received, lost;	/* samples of it that came to the recorder, and those lost in the kernel */
+	/* As the facts of these names, for its samples; PROFILE_UNKNOWN: only known of all events together. */
+	uint64_t kept, lost, cut, dropped, withheld;
 	uint64_t samples, period;	/* sums over counts, set by profile_finish(); they saturate */
 };
 
@@ -226,7 +228,7 @@ struct profile *profile_only(struct profile *p, uint32_t at);
  * note has their number. Own with profile_free(); frees @p, unless that is what it returns.
  */
 struct profile *profile_skip_unused(struct profile *p);
-/* What is counted of one of several events replaces the facts kept and lost, if it is known. */
+/* What is known of the losses of one of several events replaces the facts of all. */
 void profile_own_losses(struct profile *p, const struct profile_event *ev);
 /*
  * A view of the event @at: @p with only its counts and their sums, and without the array of events.

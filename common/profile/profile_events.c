@@ -136,10 +136,16 @@ static void set_number(struct profile *p, const char *key, uint64_t v, bool zero
 
 void profile_own_losses(struct profile *p, const struct profile_event *ev)
 {
-	if (!ev->counted)
-		return;
-	set_number(p, "kept", ev->received, true);
-	set_number(p, "lost", ev->lost, true);
+	const struct {
+		const char *key;
+		uint64_t v;
+	} own[] = {
+		{ "kept", ev->kept }, { "lost", ev->lost }, { "cut", ev->cut }, { "dropped", ev->dropped }, { "withheld", ev->withheld },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+		if (own[i].v != PROFILE_UNKNOWN)
+			set_number(p, own[i].key, own[i].v, true);
 }
 
 struct profile *profile_only(struct profile *p, uint32_t at)

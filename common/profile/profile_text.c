@@ -18,7 +18,7 @@
 #define VERSION_ONE "1"
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 11	/* per line, including its letter */
+#define FIELDS_MAX 14	/* per line, including its letter */
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -68,6 +68,21 @@ static void end_line(struct writer *w)
 		flush(w);
 }
 
+/* All of them, or if none is known nothing. */
+static void add_losses(struct writer *w, const struct profile_event *ev)
+{
+	const uint64_t v[] = { ev->kept, ev->lost, ev->cut, ev->dropped, ev->withheld };
+	bool known = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
+		known |= v[i] != PROFILE_UNKNOWN;
+	for (size_t i = 0; i < ARRAY_SIZE(v) && known; i++) {
+		strbuf_addc(&w->out, '\t');
+		if (v[i] != PROFILE_UNKNOWN)
+			strbuf_addf(&w->out, "%" PRIu64, v[i]);
+	}
+}
+
 static void write_events(struct writer *w)
 {
 	for (uint32_t i = 0; i < w->p->nevents; i++) {
@@ -79,8 +94,7 @@ static void write_events(struct writer *w)
 		add_text(w, ev->unit);
 		strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64, ev->frequency, ev->fixed_period,
 			    ev->by_period ? "period" : "samples", ev->truncated, ev->incomplete);
-		if (ev->counted)
-			strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64, ev->received, ev->lost);
+		add_losses(w, ev);
 		end_line(w);
 	}
 }
@@ -329,15 +343,27 @@ static bool read_node(struct reader *r)
 	       profile_child(r->p, parent, frame) == n;
 }
 
+static bool read_losses(struct reader *r, struct profile_event *ev)
+{
+	uint64_t *const v[] = { &ev->kept, &ev->lost, &ev->cut, &ev->dropped, &ev->withheld };
+
+	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
+		const char *s = i + 9 < r->n ? r->f[i + 9] : "";
+
+		*v[i] = PROFILE_UNKNOWN;
+		if (*s && !number(s, PROFILE_UNKNOWN - 1, v[i]))
+			return false;
+	}
+	return r->n == 9 || r->n == 9 + ARRAY_SIZE(v);
+}
+
 static bool read_event(struct reader *r)
 {
-	struct profile_event ev = { .counted = r->n == 11 };
+	struct profile_event ev = { 0 };
 
-	if (!r->several || (r->n != 9 && !ev.counted) || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
+	if (!r->several || r->n < 9 || !read_losses(r, &ev) || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
 	    !number(r->f[5], UINT64_MAX, &ev.fixed_period) || !number(r->f[7], UINT64_MAX, &ev.truncated) ||
 	    !number(r->f[8], UINT64_MAX, &ev.incomplete))
-		return false;
-	if (ev.counted && (!number(r->f[9], UINT64_MAX, &ev.received) || !number(r->f[10], UINT64_MAX, &ev.lost)))
 		return false;
 	ev.by_period = !strcmp(r->f[6], "period");
 	if (!ev.by_period && strcmp(r->f[6], "samples"))

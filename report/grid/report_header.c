@@ -87,6 +87,20 @@ static uint64_t stacks(const struct profile *p)
 	return n;
 }
 
+static uint64_t known(uint64_t n)
+{
+	return n != PROFILE_UNKNOWN ? n : 0;
+}
+
+/* As far as it is known of one of several events. */
+static void ledger_of_event(const struct profile_event *ev, struct ev_ledger *l)
+{
+	*l = (struct ev_ledger){
+		.kept = known(ev->kept), .lost_kernel = known(ev->lost), .cut = known(ev->cut), .dropped = known(ev->dropped),
+		.withheld = known(ev->withheld),
+	};
+}
+
 /* Appends a line for each of several events: how often it was sampled, and what it counted. */
 static void add_events(const struct header *h, struct strbuf *out)
 {
@@ -95,7 +109,8 @@ static void add_events(const struct header *h, struct strbuf *out)
 	for (uint32_t i = 0; i < p->nevents; i++) {
 		const struct profile_event *ev = &p->events[i];
 		const bool clock = !strcmp(profile_text(p, ev->unit), "ns");
-		struct strbuf name = STRBUF_INIT;
+		struct strbuf name = STRBUF_INIT, lacks = STRBUF_INIT;
+		struct ev_ledger l;
 
 		profile_event_text(p, i, &name);
 		strbuf_adds(out, "# event ");
@@ -112,13 +127,16 @@ static void add_events(const struct header *h, struct strbuf *out)
 		} else if (ev->by_period) {
 			strbuf_addf(out, ", %" PRIu64 " event%s", ev->period, plural(ev->period));
 		}
-		if (ev->lost)
-			strbuf_addf(out, ", %" PRIu64 " lost", ev->lost);
+		ledger_of_event(ev, &l);
+		ledger_sums_text(&l, &lacks);
+		if (lacks.len)
+			strbuf_addf(out, ", %s", lacks.s);
 		/* Unknown for some of the samples. */
 		if (profile_meta(p, "truncated"))
 			strbuf_addf(out, ", %" PRIu64 " truncated", ev->truncated);
 		strbuf_adds(out, "\n");
 		strbuf_fini(&name);
+		strbuf_fini(&lacks);
 	}
 }
 
@@ -240,6 +258,12 @@ void header_subtitle(const struct header *h, struct strbuf *sub)
 	strbuf_fini(&sb);
 }
 
+static void json_known(struct json *j, const char *key, uint64_t n)
+{
+	if (n != PROFILE_UNKNOWN)
+		json_u64(j, key, n);
+}
+
 /* With several events, which are columns. */
 static void events_json(const struct profile *p, struct json *j)
 {
@@ -259,8 +283,15 @@ static void events_json(const struct profile *p, struct json *j)
 			json_u64(j, "frequency", ev->frequency);
 		if (ev->fixed_period)
 			json_u64(j, "fixed_period", ev->fixed_period);
-		if (ev->counted)
-			json_u64(j, "lost", ev->lost);
+		json_known(j, "kept", ev->kept);
+		json_known(j, "lost", ev->lost);
+		json_known(j, "cut", ev->cut);
+		json_known(j, "dropped", ev->dropped);
+		json_known(j, "withheld", ev->withheld);
+		if (profile_meta(p, "truncated")) {
+			json_u64(j, "truncated", ev->truncated);
+			json_u64(j, "incomplete", ev->incomplete);
+		}
 		json_end_object(j);
 		strbuf_fini(&name);
 	}

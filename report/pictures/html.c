@@ -277,6 +277,13 @@ static void put_fact(FILE *to, const char *key, uint64_t v)
 		fprintf(to, ",\n[\"%s\",\"%" PRIu64 "\"]", key, v);
 }
 
+/* 0 is known, too, and replaces what is known of all events. */
+static void put_known(FILE *to, const char *key, uint64_t v)
+{
+	if (v != PROFILE_UNKNOWN)
+		fprintf(to, ",\n[\"%s\",\"%" PRIu64 "\"]", key, v);
+}
+
 /*
  * Writes what changes when another of several events is chosen. The first one's counts are those of
  * the side.
@@ -307,6 +314,11 @@ static void put_events(FILE *to, const struct profile *p, const uint32_t *place)
 		put_fact(to, "fixed_period", ev->fixed_period);
 		put_fact(to, "truncated", ev->truncated);
 		put_fact(to, "incomplete", ev->incomplete);
+		put_known(to, "kept", ev->kept);
+		put_known(to, "lost", ev->lost);
+		put_known(to, "cut", ev->cut);
+		put_known(to, "dropped", ev->dropped);
+		put_known(to, "withheld", ev->withheld);
 		fputs("]}", to);
 	}
 	fputs("],\n", to);

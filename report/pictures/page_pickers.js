@@ -82,11 +82,7 @@ function pickEvent(i) {
 	chosenEvent = ev;
 	unit = ev.unit;
 	data.sides[0] = decodeSide(i ? Object.assign({}, base, { ncounts: ev.ncounts, counts: ev.counts }) : base);
-	// In the place of the first event's facts.
-	const own = new Map(ev.facts), keys = ['event', 'event_modifier', 'frequency', 'fixed_period', 'truncated', 'incomplete'];
-	facts = [ev.facts.filter(function (f) { return f[1]; }).concat(base.meta.filter(function (f) {
-		return !keys.includes(f[0]) && !own.has(f[0]) && f[0] !== 'weight';
-	}))];
+	facts = [factsOf(ev, base.meta)];
 	clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
 	by('event').value = i;
 	showFacts();

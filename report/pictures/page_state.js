@@ -12,7 +12,6 @@ if (diff)
 	LEVELS.numbers = false;
 const scroller = by('scroller'), status = by('status'), tip = by('tip');
 const flame = new Flame(by('flame'), scroller, by('spacer'));
-let facts = data.sides.map(function (s, k) { return data.meta.sides[k].meta; });
 const chosen = { container: '', process: '', thread: '' };
 // Is @t one of the threads that are chosen in these lists?
 const among = function (t, lists) { return lists.every(function (l) { return !chosen[l] || LEVELS[l](t) === chosen[l]; }); };
@@ -21,6 +20,16 @@ const ranges = data.sides.map(function (s) { return [0, s.blocks]; });
 const threads = data.sides.some(function (s) { return s.threads.length > 1; });
 // One of several events, or null if there is only one.
 let chosenEvent = data.meta.events ? data.meta.events[0] : null;
+let facts = data.sides.map(function (s, k) { return factsOf(chosenEvent, data.meta.sides[k].meta); });
+
+// What is known of a recording, with what is known of one of its events by itself in place of the same of
+// all of them.
+function factsOf(ev, meta) {
+	if (!ev)
+		return meta;
+	const own = new Map(ev.facts), keys = ['event', 'event_modifier', 'frequency', 'fixed_period', 'truncated', 'incomplete', 'weight'];
+	return ev.facts.filter(function (f) { return f[1]; }).concat(meta.filter(function (f) { return !keys.includes(f[0]) && !own.has(f[0]); }));
+}
 let levels = threads ? data.meta.by : [];
 // What has a row in the timeline: the first of which there are several, and none is nearly all.
 let lanes = PICKED.find(function (l) {

@@ -244,46 +244,88 @@ static uint32_t string_of(struct profile *p, const char *bytes)
 	return id;
 }
 
-/* What each event lost; n = 0: not known. */
-struct counted {
-	struct profile_event *v;	/* owned; only counted, received and lost */
+/* What became of the samples of each event; n = 0: not known. */
+struct losses {
+	struct profile_event *v;	/* owned; only kept, lost, cut, dropped and withheld */
+	uint64_t *received;	/* owned; by the recorder: kept, cut, dropped or left out */
 	uint32_t n;
-	bool any;
+	bool counted;		/* @received is known */
 };
 
 static int on_counts(void *ctx, const struct ev_counts *row)
 {
-	struct counted *c = ctx;
+	struct losses *l = ctx;
 
-	c->any = true;
-	if (row->event < c->n) {
-		c->v[row->event].received += row->samples;
-		c->v[row->event].lost += row->lost;
+	l->counted = true;
+	if (row->event < l->n) {
+		l->received[row->event] += row->samples;
+		l->v[row->event].lost += row->lost;
 	}
 	return 0;
 }
 
+static uint64_t sum_known(uint64_t a, uint64_t b)
+{
+	return a == PROFILE_UNKNOWN || b == PROFILE_UNKNOWN ? PROFILE_UNKNOWN : a + b;
+}
+
+/* The wall clock's samples are those of its two events. */
+static void sum_wall(struct losses *l, const struct rec_events *events)
+{
+	const struct ev_event *ev = events->table.ev;
+
+	for (uint32_t i = 0; i < l->n; i++)
+		for (uint32_t k = 0; k < l->n && ev[i].role == ROLE_WALL; k++) {
+			struct profile_event *to = &l->v[i], *from = &l->v[k];
+
+			if (ev[k].role != ROLE_WAITS && k != ev[i].leader)
+				continue;
+			to->kept = sum_known(to->kept, from->kept);
+			to->lost = sum_known(to->lost, from->lost);
+			to->cut = sum_known(to->cut, from->cut);
+			to->dropped = sum_known(to->dropped, from->dropped);
+			to->withheld = sum_known(to->withheld, from->withheld);
+		}
+}
+
 /*
  * Several events share a ring. What each of them lost is known if the kernel counted it, or if there
- * were no losses.
+ * were no losses. What is in the file of each is known once all of it has been read. What the recorder
+ * dropped is the rest of what it received, unless it left out some on purpose.
  */
-static void count_losses(struct counted *c, const struct to_profile *in)
+static void find_losses(struct losses *l, const struct to_profile *in)
 {
 	const struct rec_events *events = in->col->opts.events;
+	uint32_t recorded = events ? rec_events_recorded(events) : 0;
+	uint64_t in_file = 0;
 	struct ev_ledger led;
 
-	if (!events || rec_events_recorded(events) < 2 || !rec_reader_ledger(in->reader, &led) ||
-	    (!led.have_format_lost && led.lost_kernel))
+	if (recorded < 2 || !rec_reader_ledger(in->reader, &led))
 		return;
-	c->n = rec_events_recorded(events);
-	c->v = xcalloc(c->n, sizeof(*c->v));
-	rec_reader_counts(in->reader, on_counts, c);
-	for (uint32_t i = 0; i < c->n; i++)
-		c->v[i].counted = c->any;
+	l->n = (uint32_t)events->table.n;
+	l->v = xcalloc(l->n, sizeof(*l->v));
+	l->received = xcalloc(l->n, sizeof(*l->received));
+	rec_reader_counts(in->reader, on_counts, l);
+	for (uint32_t i = 0; i < recorded; i++)
+		in_file += in->col->events[i].kept + in->col->events[i].cut;
+	for (uint32_t i = 0; i < recorded; i++) {
+		const struct collect_event *ev = &in->col->events[i];
+		const bool read = in_file == led.kept + led.cut, counts = read && l->counted && !led.own;
+
+		if (!l->counted || (!led.have_format_lost && led.lost_kernel))
+			l->v[i].lost = led.lost_kernel ? PROFILE_UNKNOWN : 0;
+		l->v[i].kept = read ? ev->kept : PROFILE_UNKNOWN;
+		l->v[i].cut = read ? ev->cut : led.cut ? PROFILE_UNKNOWN : 0;
+		l->v[i].withheld = read ? ev->withheld : led.withheld ? PROFILE_UNKNOWN : 0;
+		l->v[i].dropped = !led.dropped ? 0 :
+				  counts && l->received[i] >= ev->kept + ev->cut ? l->received[i] - ev->kept - ev->cut :
+										   PROFILE_UNKNOWN;
+	}
+	sum_wall(l, events);
 }
 
 /* With several events. */
-static void add_events(struct profile *p, const struct collect *col, const struct counted *counted)
+static void add_events(struct profile *p, const struct collect *col, const struct losses *losses)
 {
 	const struct rec_events *events = col->opts.events;
 
@@ -291,15 +333,22 @@ static void add_events(struct profile *p, const struct collect *col, const struc
 		return;
 	for (uint32_t i = 0; i < events->table.n; i++) {
 		const struct ev_event *ev = &events->table.ev[i];
-		const struct profile_event none = { 0 }, *losses = i < counted->n ? &counted->v[i] : &none;
+		struct profile_event own = {
+			.kept = PROFILE_UNKNOWN, .lost = PROFILE_UNKNOWN, .cut = PROFILE_UNKNOWN, .dropped = PROFILE_UNKNOWN,
+			.withheld = PROFILE_UNKNOWN,
+		};
 
-		profile_event(p, &(struct profile_event){
-			.name = string_of(p, ev->name), .modifier = string_of(p, ev->modifier),
-			.unit = string_of(p, ev->unit), .frequency = ev->freq, .fixed_period = ev->freq ? 0 : ev->period,
-			.by_period = collect_periods_vary(col, i), .truncated = col->events[i].truncated,
-			.incomplete = col->events[i].incomplete, .counted = losses->counted,
-			.received = losses->received, .lost = losses->lost,
-		});
+		if (i < losses->n)
+			own = losses->v[i];
+		own.name = string_of(p, ev->name);
+		own.modifier = string_of(p, ev->modifier);
+		own.unit = string_of(p, ev->unit);
+		own.frequency = ev->freq;
+		own.fixed_period = ev->freq ? 0 : ev->period;
+		own.by_period = collect_periods_vary(col, i);
+		own.truncated = col->events[i].truncated;
+		own.incomplete = col->events[i].incomplete;
+		profile_event(p, &own);
 	}
 }
 
@@ -383,21 +432,21 @@ struct profile *to_profile(const struct to_profile *in)
 {
 	struct builder b = { .in = in, .p = profile_new() };
 	uint32_t *frames, *nodes;
-	struct counted counted = { 0 };
+	struct losses losses = { 0 };
 	struct profile *sorted;
 
-	count_losses(&counted, in);
+	find_losses(&losses, in);
 	b.names = xcalloc(intern_count(in->nm->names), sizeof(*b.names));
 	b.texts = xcalloc(intern_count(in->col->texts), sizeof(*b.texts));
 	frames = make_frames(&b);
 	nodes = make_nodes(&b, frames);
-	add_events(b.p, in->col, &counted);
+	add_events(b.p, in->col, &losses);
 	add_counts(&b, nodes);
 	add_settings(b.p, in);
 	meta_u64(b.p, "inlines", in->nm->opts.inlines);
 	add_losses(b.p, in);
-	if (in->col->opts.event < counted.n)
-		profile_own_losses(b.p, &counted.v[in->col->opts.event]);
+	if (in->col->opts.event < losses.n)
+		profile_own_losses(b.p, &losses.v[in->col->opts.event]);
 	add_states(b.p, &in->col->states);
 	add_filters(b.p, in->col->opts.filter);
 	add_throttled(b.p, in->col->rp);
@@ -405,7 +454,8 @@ struct profile *to_profile(const struct to_profile *in)
 	/* Our threads number things in the order in which each sees them. */
 	sorted = profile_sorted(b.p);
 	profile_free(b.p);
-	free(counted.v);
+	free(losses.v);
+	free(losses.received);
 	free(frames);
 	free(nodes);
 	free(b.names);

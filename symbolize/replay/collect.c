@@ -516,7 +516,6 @@ static void leave_out_event(struct collect *c, const struct replay_sample *s)
 	show_progress(c);
 }
 
-/* A damaged recording may have samples of events that it does not describe. */
 static bool wants_event(const struct collect *c, uint32_t event)
 {
 	return event < c->nevents &&
@@ -534,6 +533,18 @@ static enum filter_key first_miss(const struct collect *c, const struct replay_s
 	return filter_meets(c->opts.filter, FILTER_TIME, s) ? FILTER_KEYS : FILTER_TIME;
 }
 
+/* A damaged recording may have samples of events that it does not describe. */
+static void count_kept(struct collect *c, const struct ev_sample *ev)
+{
+	struct collect_event *e = ev->event < c->nevents ? &c->events[ev->event] : NULL;
+
+	if (!e)
+		return;
+	e->kept += !ev->cut;
+	e->cut += ev->cut;
+	e->withheld += ev->nchain && ev->chain[ev->nchain - 1] == CHAIN_WITHHELD;
+}
+
 static int on_sample(void *ctx, const struct replay_sample *s)
 {
 	struct collect *c = ctx;
@@ -545,6 +556,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		/* Shares can be merged only if each has seen all events. */
 		return c->share ? 0 : COLLECT_STOPPED;
 	}
+	count_kept(c, s->ev);
 	if (!wants_event(c, s->ev->event)) {
 		leave_out_event(c, s);
 		return 0;
@@ -693,6 +705,9 @@ void collect_add(struct collect *to, struct collect *from, struct collect *const
 
 		if (ev->period_max)
 			note_periods(&to->events[i], ev->period_min, ev->period_max);
+		to->events[i].kept += ev->kept;
+		to->events[i].cut += ev->cut;
+		to->events[i].withheld += ev->withheld;
 		to->events[i].truncated += ev->truncated;
 		to->events[i].incomplete += ev->incomplete;
 	}

@@ -60,6 +60,8 @@ struct collect_event {
 	uint64_t period_min, period_max;	/* of all seen, also those that a filter left out */
 	/* Waits if switches weigh its samples: as in a profile's facts (profile.h). */
 	uint64_t truncated, incomplete;
+	/* In the recording, before any filter. */
+	uint64_t kept, cut, withheld;	/* as in struct ev_ledger */
 	bool states;		/* its samples are counted only by state, when it is known how long they stand for */
 };
 

@@ -189,4 +189,19 @@ is "--event" "$("$NSPROF" diff -q --format csv --force --event cycles p01 p)" "$
 like "one event against several" "$("$NSPROF" diff --format csv --force e1 p 2>&1 >/dev/null)" "this compares the event 'cycles:u'\$"
 check_rc "none in common" 3 "$NSPROF" diff e2 p01
 like "are different events" "$(cat "$T/check.err")" "different events"
+
+
+# ---- losses of each: whole, lost, cut, dropped, without their user stack ----
+printf '%s\n' 'nsprof-profile|2' 'M|event|cpu-clock' 'M|kept|7' 'M|cut|2' 'M|lost|1' 'M|dropped|9' 'M|withheld|0' 'M|truncated|0' 'M|incomplete|0' \
+	'V|cpu-clock||ns|0|1000|samples|0|0|5|1|2|3|0' 'V|page-faults|||0|1|samples|0|0|2|0|0||0' 'T|a|/a|x|x|1|1|1|0' 'F|main|/x|u|0|symtab|' \
+	'N|0|1' 'C|1|1|0|7|7000|0' 'C|1|1|0|2|2|1' 'E|15' | tr '|' '\t' >losses.profile
+heads=$("$NSPROF" report -i losses.profile 2>&1)
+like "each event has its own in the head" "$heads" '^# event cpu-clock, every 1000 ns: 7 samples, 2 with cut stacks, 1 lost, 3 dropped, 0 truncated$'
+like "and nothing that is not known" "$heads" '^# event page-faults, every 1: 2 samples, 0 truncated$'
+like "there is a sum" "$heads" '^# all events; 2 with cut stacks, 1 lost, 9 dropped, 0 truncated$'
+is "in JSON" "$("$NSPROF" report --json -i losses.profile | jq -c '[.events[] | [.kept, .lost, .cut, .dropped]]')" '[[5,1,2,3],[2,0,0,null]]'
+like "one by itself has its own" "$("$NSPROF" report --event cpu-clock -i losses.profile 2>&1)" '^# event cpu-clock; 2 with cut stacks, 1 lost, 3 dropped, 0 truncated$'
+"$NSPROF" report --format html -o losses.html -i losses.profile
+like "in the page" "$(tr '\n' ' ' <losses.html)" '"facts":\[\["event","page-faults"\],[^}]*"kept","2"[^}]*"lost","0"[^}]*"cut","0"'
+unlike "which does not make up what is not known" "$(tr '\n' ' ' <losses.html)" '"page-faults"\],[^}]*"dropped"'
 done_testing

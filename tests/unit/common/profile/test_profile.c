@@ -48,12 +48,13 @@ static struct profile *random_profile(uint64_t *rnd)
 	for (uint32_t i = below(rnd, 4); i--;)
 		profile_set_meta(p, below(rnd, 2) ? "note" : "filter", profile_text(p, random_text(p, rnd)));
 	for (uint32_t i = below(rnd, 2) ? 0 : 2 + below(rnd, 3); i--;) {
-		const bool counted = below(rnd, 2);
+		const uint64_t unknown = below(rnd, 2) ? PROFILE_UNKNOWN : 0;
 		const struct profile_event ev = {
 			.name = random_text(p, rnd), .modifier = random_text(p, rnd), .unit = random_text(p, rnd),
 			.frequency = random_next(rnd) >> below(rnd, 64), .fixed_period = random_next(rnd) >> below(rnd, 64),
 			.by_period = below(rnd, 2), .truncated = below(rnd, 9), .incomplete = 9 + below(rnd, 9),
-			.counted = counted, .received = counted ? below(rnd, 9) : 0, .lost = counted ? below(rnd, 9) : 0,
+			.kept = below(rnd, 9) | unknown, .lost = below(rnd, 9), .cut = below(rnd, 9), .dropped = below(rnd, 9) | unknown,
+			.withheld = below(rnd, 9),
 		};
 
 		profile_event(p, &ev);
@@ -142,9 +143,11 @@ static void same_profile(const struct profile *a, const struct profile *b)
 		assert_int_equal(x->by_period, y->by_period);
 		assert_int_equal(x->truncated, y->truncated);
 		assert_int_equal(x->incomplete, y->incomplete);
-		assert_int_equal(x->counted, y->counted);
-		assert_int_equal(x->received, y->received);
+		assert_int_equal(x->kept, y->kept);
 		assert_int_equal(x->lost, y->lost);
+		assert_int_equal(x->cut, y->cut);
+		assert_int_equal(x->dropped, y->dropped);
+		assert_int_equal(x->withheld, y->withheld);
 		assert_int_equal(x->samples, y->samples);
 		assert_int_equal(x->period, y->period);
 	}
