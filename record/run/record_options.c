@@ -176,14 +176,14 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		{ "event-budget", 0, "SIZE|none", "thin events that come more often (default: 20M per second)",
 		  OPT_CALL, o, record_take_event_budget, .value = "none",
 		  .more =
-			"Each single one of a tracepoint, or of another event that nobody gave "
-			"a rate, may be too many. If all of these together write more than "
-			"SIZE to the ring of a CPU in a second, the largest of them is thinned: "
-			"its period is doubled until they fit, and halved again later. Their "
-			"rings are not those of events with a frequency, so that these lose "
-			"nothing. The recording has the time of each change, and samples count "
-			"by their period. An event given with -c is thinned only with this "
-			"option. none: thin nothing; what finds no room is lost, and counted." },
+			"By default, every occurrence of a tracepoint or breakpoint is sampled. "
+			"That may be too many. If all of these together write more than SIZE to "
+			"the ring of a CPU in a second, the largest of them is thinned: its "
+			"period is doubled until they fit, and halved again later. They have "
+			"rings of their own, so that events with a frequency lose nothing. The "
+			"recording has the time of each change, and samples count by their "
+			"period. An event given with -c is thinned only with this option. none: "
+			"thin nothing; what finds no room is lost, and counted." },
 		{ "strict-freq", 0, NULL, "fail if the kernel does not allow the frequency",
 		  OPT_FLAG, &o->strict_freq, .more = NULL },
 		{ "all-user", 0, NULL, "sample only code in user space", OPT_FLAG, &o->all_user,

@@ -72,7 +72,7 @@ table_execs() {
 	echo
 	echo "999 Hz x 64 KiB, -a, $EXEC_SECONDS s of storm. perf has mappings and samples in one ring: its side-band losses are among the lost."
 	echo
-	md_head program tool "execs a second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "us an exec" "CPU / $(perf_label perf)"
+	md_head program tool "execs per second" samples lost "side-band lost" "user samples of the storm" "of them without a name" "CPU s" "us per exec" "CPU / $(perf_label perf)"
 	for ROW in brief brief-bare; do
 		for t in none $(each '# #-z') nsprof; do
 			n=$(num %.0f "$(med $ROW $t execs_second)")

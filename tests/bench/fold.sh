@@ -105,8 +105,8 @@ fold_pair() {
 
 fold_print() { # METRIC LIMIT LIMIT-INLINED
 	local w p plain inlined
-	md_head workload perf "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf, a sample" "perf script, inlined" \
-		"nsprof symbolize, inlined" "nsprof / perf, a sample"
+	md_head workload perf "samples: perf" nsprof "perf script" "nsprof symbolize" "nsprof / perf, per sample" "perf script, inlined" \
+		"nsprof symbolize, inlined" "nsprof / perf, per sample"
 	for w in "${WORKLOADS[@]}"; do
 		for p in "${PERFS[@]}"; do
 			mapfile -t plain < <(fold_pair "$w" "$p" "$1" "$2" %.3f)

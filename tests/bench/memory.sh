@@ -75,7 +75,7 @@ table_memory() {
 
 	echo "### Memory apart from the rings"
 	echo
-	echo "Largest RssAnon in MiB (VmHWM in brackets), 1,999 Hz x 8 KiB for $MEMORY_SECONDS s; asked are 64 MiB."
+	echo "Largest RssAnon in MiB (VmHWM in brackets), 1,999 Hz x 8 KiB for $MEMORY_SECONDS s; at most 64 MiB are asked for."
 	echo
 	md_head crowd perf "sampled of it" "samples: perf" nsprof "lost: perf" nsprof "MiB: perf" nsprof "<= 64 MiB"
 	for what in "$threads" "$containers"; do

@@ -78,7 +78,7 @@ table_million() {
 	rm -f "$WORK/short.data" "$WORK/long.data" "$WORK/long.folded"
 	echo "### A million samples"
 	echo
-	echo "Wall time warm, without inlined frames; asked are 1.5 s on 2 CPUs and 256 MiB."
+	echo "Wall time warm, without inlined frames. At most 1.5 s on 2 CPUs and 256 MiB are asked for."
 	echo
 	md_head workload samples "unique stacks" seconds MiB
 	for w in "${WORKLOADS[@]}"; do

@@ -47,8 +47,8 @@ table_pictures() {
 	rm -f "$WORK"/[ab].folded "$WORK/shown"
 	echo "### Pictures of a million stacks"
 	echo
-	echo "Wall time in seconds and largest memory in MiB, from folded text with its lines sorted, as stackcollapse programs write them, and shuffled; asked are" \
-		"1.5 s and 1,024 MiB for the picture, 3 s for a diff of two."
+	echo "Wall time in seconds and largest memory in MiB, from folded text with its lines sorted, as stackcollapse programs write them, and shuffled. At most" \
+		"1.5 s and 1,024 MiB are asked for the picture, and 3 s for a diff of two."
 	echo
 	md_head stacks "report --format svg" MiB "diff of two" MiB flamegraph.pl MiB
 	for ROW in "tree, sorted" "tree, shuffled" "any, sorted" "any, shuffled"; do

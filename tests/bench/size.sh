@@ -21,7 +21,7 @@ size_one() { # FILE: for the current ROW, TOOL and RUN
 table_size() {
 	local w n limit p
 	declare -A asked=(["C loop"]=24 [C++]=40 [python3]=48 [g++]=80)
-	echo "### Bytes a sample, whole file"
+	echo "### Bytes per sample, whole file"
 	echo
 	echo "999 Hz, one cgroup, $SIZE_SECONDS s; copies of $DUMP_MAX bytes, \"8 KiB\": of 8,192."
 	echo

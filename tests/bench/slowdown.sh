@@ -44,7 +44,7 @@ table_slowdown() {
 
 	echo "### Slowdown of the workload"
 	echo
-	echo "Per cent, by its own work counter, -a, one busy thread a CPU: median of $ROUNDS windows of $WINDOW s, and the"
+	echo "Per cent, by its own work counter, -a, one busy thread per CPU: median of $ROUNDS windows of $WINDOW s, and the"
 	echo "middle half of them. \"None\" is the difference of two windows without a recorder: the noise."
 	echo
 	for t in $(each '# #-z'); do

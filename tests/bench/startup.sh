@@ -63,7 +63,7 @@ sandbox_costs() {
 		done
 	done
 	echo
-	echo "What the sandbox costs: milliseconds of CPU time of a run on nearly nothing; asked are 3 more."
+	echo "What the sandbox costs: milliseconds of CPU time of a run on nearly nothing; at most 3 more are asked for."
 	echo
 	md_head command "ms: sandbox" "--no-sandbox" "difference <= 3 ms"
 	for ROW in "${SANDBOXED[@]}"; do
@@ -106,7 +106,7 @@ table_startup() {
 
 	echo "### Start-up with $N_PROCESSES processes"
 	echo
-	echo "Milliseconds from exec to the first sample; asked are 50. All: wall time of a recording of 0.05 s, end included."
+	echo "Milliseconds from exec to the first sample; at most 50 are asked for. All: wall time of a recording of 0.05 s, end included."
 	echo
 	md_head target perf "ms: perf" nsprof "nsprof <= 50 ms" "all, s: perf" nsprof "nsprof / perf"
 	for ROW in -a "-p, busy"; do

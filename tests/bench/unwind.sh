@@ -52,7 +52,7 @@ table_unwind() {
 	echo
 	echo "A frame, without regard to the thread's last stack and with it. Instructions are of all stacks, walked once."
 	echo
-	md_head workload "frames, >= 30 deep" "mean depth" "ns a frame" "ns with reuse" instructions "with reuse"
+	md_head workload "frames, >= 30 deep" "mean depth" "ns per frame" "ns with reuse" instructions "with reuse"
 	for w in "${rows[@]}"; do
 		if [ "$(med "$w" deep frames)" = 0 ]; then
 			ns=$(med "$w" all ns) n=$(med "$w" all-reuse ns)
