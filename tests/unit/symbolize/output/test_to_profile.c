@@ -47,7 +47,7 @@ static void put_samples(struct rec_writer *w, uint32_t event)
 static void write_recording(int fd, uint64_t own, uint64_t more)
 {
 	static const struct ev_event events[] = {
-		{ .type = PERF_TYPE_SOFTWARE, .period = 1, .name = "cpu-clock", .unit = "ns" },
+		{ .type = PERF_TYPE_SOFTWARE, .period = 1000000, .name = "cpu-clock", .unit = "ns" },
 		{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS, .period = 1, .name = "page-faults", .unit = "" },
 		{ .role = ROLE_WAITS, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .period = 1,
 		  .name = "off-cpu", .unit = "ns" },
