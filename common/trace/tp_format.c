@@ -268,11 +268,53 @@ bool tp_field_private(const struct tp_field *fd)
 	return fd->dynamic || fd->size != 16 || fd->kind != TP_TEXT || len < 4 || strcmp(fd->name + len - 4, "comm") != 0;
 }
 
-void tp_format_hide(const struct tp_format *f, void *record, size_t len)
+/* Bytes [from, to) of a record that may be seen. */
+struct span {
+	size_t from, to;
+};
+
+static void add_span(struct span *v, size_t *n, size_t from, size_t to)
 {
+	size_t i = (*n)++;
+
+	/* Fields mostly come in order. */
+	for (; i && v[i - 1].from > from; i--)
+		v[i] = v[i - 1];
+	v[i] = (struct span){ from, to };
+}
+
+static void add_shown(const struct tp_field *fd, const uint8_t *record, size_t len, struct span *v, size_t *nspans)
+{
+	const bool private = tp_field_private(fd);
 	const uint8_t *at;
 	size_t n;
 
+	if (fd->dynamic)
+		add_span(v, nspans, fd->offset, (size_t)fd->offset + fd->size);
+	if (private || !tp_field_bytes(fd, record, len, &at, &n))
+		return;
+	/* The kernel need not fill in what comes behind a name. */
+	if (fd->kind == TP_TEXT)
+		n = strnlen((const char *)at, n);
+	add_span(v, nspans, (size_t)(at - record), (size_t)(at - record) + n);
+}
+
+void tp_format_hide(const struct tp_format *f, void *record, size_t len)
+{
+	struct span v[2 * TP_FIELDS_MAX];
+	size_t nspans = 0, end = 0, n;
+	const uint8_t *at;
+
+	for (size_t i = 0; i < f->n; i++)
+		add_shown(&f->v[i], record, len, v, &nspans);
+	for (size_t i = 0; i < nspans && end < len; i++) {
+		if (v[i].from > end)
+			memset((uint8_t *)record + end, 0, MIN(v[i].from, len) - end);
+		end = MAX(end, v[i].to);
+	}
+	if (end < len)
+		memset((uint8_t *)record + end, 0, len - end);
+	/* Where fields overlap, the private one counts. */
 	for (size_t i = 0; i < f->n; i++)
 		if (tp_field_private(&f->v[i]) && tp_field_bytes(&f->v[i], record, len, &at, &n))
 			memset((uint8_t *)record + (at - (const uint8_t *)record), 0, n);

@@ -70,7 +70,10 @@ bool tp_field_number(const struct tp_field *fd, const void *record, size_t len, 
  * every recording has them.
  */
 bool tp_field_private(const struct tp_field *fd);
-/* Zeroes the values of private fields in @record. What dynamic fields refer to is zeroed, too. */
+/*
+ * Zeroes the values of private fields in @record, also those that dynamic fields refer to, and all
+ * that belongs to no field: there the kernel leaves what an earlier event had, of whatever process.
+ */
 void tp_format_hide(const struct tp_format *f, void *record, size_t len);
 
 /* Appends the lines "field:..." of the file @text, without blanks at their beginning. */
