@@ -13,6 +13,7 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,10 +37,12 @@
 #define SHORT_ENOUGH	4096u
 #define LIBIBERTY_MAX	(DEMANGLE_RECURSION_LIMIT / 2)
 /*
- * The D demangler can only return its text as a whole. Each doubling takes two back references
- * ('Q'), so this limit bounds the text to 2^16 times the name.
+ * The D demangler can only return its text as a whole. A back reference ('Q') to a type repeats all
+ * of its text. So r of them can make the text 3^(r/3) times as long: most if three each repeat what
+ * the three before them gave. D_EXPANDED_MAX limits that product, bytes.
  */
 #define D_BACKREFS_MAX	32u
+#define D_EXPANDED_MAX	(8u << 20)
 
 #define OPTIONS		(DMGL_PARAMS | DMGL_ANSI)
 
@@ -160,14 +163,43 @@ static bool d_swap_return_scope(char *name)
 	return found;
 }
 
+/*
+ * Does the 'Q' at @q refer to an identifier? A number follows it, how many bytes before the 'Q' that
+ * begins: of digits A to Z, and a to z for the last one. Identifiers begin with a decimal digit.
+ */
+static bool d_to_identifier(const char *name, const char *q)
+{
+	size_t back = 0;
+	const char *p = q + 1;
+
+	for (; *p >= 'A' && *p <= 'Z' && back < MANGLED_MAX; p++)
+		back = back * 26 + (size_t)(*p - 'A');
+	if (*p < 'a' || *p > 'z')
+		return false;
+	back = back * 26 + (size_t)(*p - 'a');
+	return back <= (size_t)(q - name) && isdigit((unsigned char)q[-(ptrdiff_t)back]);
+}
+
+static bool d_expands_too_far(const char *name)
+{
+	size_t all = 0, types = 0, most = strlen(name);
+
+	for (const char *p = strchr(name, 'Q'); p; p = strchr(p + 1, 'Q')) {
+		all++;
+		types += !d_to_identifier(name, p);
+	}
+	if (all > D_BACKREFS_MAX)
+		return true;
+	for (; types >= 3; types -= 3)
+		most *= 3;
+	return most * (types ? types : 1) > D_EXPANDED_MAX;
+}
+
 static char *demangle_d(const char *name)
 {
-	size_t refs = 0;
 	char *text, *out, *swapped;
 
-	for (const char *p = strchr(name, 'Q'); p; p = strchr(p + 1, 'Q'))
-		refs++;
-	if (refs > D_BACKREFS_MAX)
+	if (d_expands_too_far(name))
 		return NULL;
 	text = dlang_demangle(name, OPTIONS);
 	if (!text) {

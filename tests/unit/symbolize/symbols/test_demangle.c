@@ -6,8 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -241,6 +245,62 @@ static void test_hostile(void **state)
 	       "S_ISH_SH_ES_ISI_SI_ES_ISJ_SJ_ES_ISK_SK_ES_ISL_SL_ES_ISM_SM_ES_ISN_SN_ES_ISO_SO_ES_ISP_SP_E");
 }
 
+/* A function of a struct, and of pairs of the previous argument: its text is 2^15 times as long. */
+static char *make_doubled(void)
+{
+	enum { LEN = 30000, TIMES = 15 };
+	char *name = calloc(1, 2 * LEN), *at = name, *before;
+
+	at += sprintf(at, "_D1fF");
+	before = at;
+	at += sprintf(at, "S%d", LEN);
+	memset(at, 'a', LEN);
+	at += LEN;
+	for (int i = 0; i < TIMES; i++) {
+		char *pair = at;
+
+		at += sprintf(at, "B2");
+		/* How far back, base 26: capitals, and a small letter for the last digit. */
+		for (int k = 0; k < 2; k++) {
+			const int back = (int)(at - before);
+
+			*at++ = 'Q';
+			if (back >= 26 * 26)
+				at += sprintf(at, "%c", 'A' + back / 676 / 26 % 26);
+			if (back >= 26 * 26)
+				at += sprintf(at, "%c", 'A' + back / 676 % 26);
+			if (back >= 26)
+				at += sprintf(at, "%c", 'A' + back / 26 % 26);
+			*at++ = (char)('a' + back % 26);
+		}
+		before = pair;
+	}
+	strcpy(at, "Zv");
+	return name;
+}
+
+/* It was written out in 2 GB, only to be found too long. */
+static void test_doubled(void **state)
+{
+	char *name = make_doubled();
+	struct rusage used;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(strcmp(demangle(name), name) ? 1 : 0);
+	assert_int_equal(wait4(pid, &status, 0, &used), pid);
+	assert_int_equal(status, 0);
+	assert_in_range(used.ru_maxrss, 1, 512 << 10);
+	free(name);
+	/* What repeats little stays: pairs of a short struct. */
+	expect("_D1fFS1aB2QfQhB2QiQkZv", "f(a, Tuple!(a, a), Tuple!(Tuple!(a, a), Tuple!(a, a)))");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +311,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_doubled),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
