@@ -210,10 +210,14 @@ static void prepare_user(struct sink *s, struct sink_slot *sl)
 {
 	struct raw_sample *raw = &sl->raw;
 	struct sample_in *in = &raw->in;
-	uint64_t sp = in->regs[UREG_SP], size = raw->stack ? raw->size : 0;
-	const struct maskset *ms =
-		proc_maskset(sl->proc, in->tid, in->regs[UREG_IP], sp, size);
+	uint64_t sp, size = raw->stack ? raw->size : 0;
+	const struct maskset *ms;
 
+	/* Where no stack is, the register may hold anything, and what is equal to it, too. */
+	if (!size && !s->opts->full_stacks)
+		in->regs[UREG_SP] = 0;
+	sp = in->regs[UREG_SP];
+	ms = proc_maskset(sl->proc, in->tid, in->regs[UREG_IP], sp, size);
 	if (!ms && !s->opts->full_stacks) {
 		withhold_user(sl, size);
 		return;

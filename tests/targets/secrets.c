@@ -10,6 +10,7 @@
  *	thread	the same on a thread's stack
  *	bp	in frames, and %rbp holds one; it is no frame pointer
  *	tilted	in frames, and the stack pointer is no multiple of 8
+ *	pivot	in frames, and the stack pointer itself is one
  *	chain	%rbp points to secrets in the heap that look like a frame
  *	narrow	in frames, while 32-bit code runs, which has some in its registers
  *	exec	as stack, one program after the other in the same process
@@ -116,6 +117,13 @@ static void tilted(void)
 			 "1:\tdec %%ecx\n\tjnz 1b\n\tmov %%r15, %%rsp" : : "r"(held[1]) : "rbx", "rcx", "r15", "cc", "memory");
 }
 
+/* Code that needs every register, as of ciphers, may use the stack pointer as one more. */
+static void pivot(void)
+{
+	__asm__ volatile("mov %%rsp, %%r15\n\tmov %0, %%rsp\n\tmov $200000, %%ecx\n"
+			 "1:\tdec %%ecx\n\tjnz 1b\n\tmov %%r15, %%rsp" : : "r"(held[2] & ~7ull) : "rcx", "r15", "cc", "memory");
+}
+
 /* The kernel takes the words at %rbp for a frame: the next one's address, and a return address. */
 static void with_chain(void)
 {
@@ -177,6 +185,7 @@ static NOINLINE uint64_t frame(int depth, const char *log)
 		sum = frame(depth - 1, log);
 	} else {
 		fill(held, 4);
+		plant(held[2] & ~7ull);
 		tell(log);
 		for (double end = now_ms() + last_ms; now_ms() < end;)
 			spin();
@@ -214,7 +223,7 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*spin)(void);
 	} kinds[] = {
-		{ "stack", work }, { "thread", work }, { "exec", work }, { "bp", with_bp }, { "tilted", tilted }, { "chain", with_chain }, { "narrow", narrow },
+		{ "stack", work }, { "thread", work }, { "exec", work }, { "bp", with_bp }, { "tilted", tilted }, { "pivot", pivot }, { "chain", with_chain }, { "narrow", narrow },
 	};
 	const double begun = argc > 4 ? atof(argv[4]) : now_ms();
 	pthread_t thread;

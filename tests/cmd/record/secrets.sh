@@ -11,7 +11,7 @@ cd "$T" || exit 2
 chmod 711 "$T"
 TARGETS=$BUILD/tests/targets
 LEAKS=$BUILD/tests/tools/leaks
-KINDS=(stack thread bp tilted chain narrow exec fork)
+KINDS=(stack thread bp tilted pivot chain narrow exec fork)
 jobs=() lasting=() all=0
 
 # victims KIND...: begin, and write their secrets to the file "secrets". They end with the recorder.
@@ -48,7 +48,7 @@ end() {
 # of_victims NAME: their samples, folded, and the number of those in the file "of", without the 32-bit
 # ones and those that move their stack pointer without saying so.
 of_victims() {
-	"$NSPROF" symbolize -q --no-inline --by process "$1" 2>/dev/null | grep -E '^(secrets|exe)-[0-9]+;' | grep -vE '\[jit\]|tilted' >of
+	"$NSPROF" symbolize -q --no-inline --by process "$1" 2>/dev/null | grep -E '^(secrets|exe)-[0-9]+;' | grep -vE '\[jit\]|tilted|pivot' >of
 	nof=$(awk '{ n += $NF } END { print n + 0 }' of)
 }
 
