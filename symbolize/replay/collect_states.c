@@ -13,8 +13,13 @@
 #include "replay/wait_reason.h"
 #include "symbols/kallsyms.h"
 
-/* A thread that was for this share of the time (in %) at one stack does nothing else: it is parked. */
+/*
+ * A thread that was for this share of the time (in %) at one stack does nothing else: it is parked. Time
+ * of which nobody knows the stack does not count, unless it leaves less than KNOWN_PERCENT. As in
+ * diff_parked.c.
+ */
 #define PARKED_PERCENT 90
+#define KNOWN_PERCENT 10
 
 /*
  * A wait is spread over at most so many blocks of time, and all waits together over at most so many:
@@ -28,14 +33,13 @@ struct states {
 	struct collect_waits *cw;
 	struct wait_part *parts;	/* owned */
 	size_t n, cap;
-	struct u64map at_stack;		/* life << 32 | node -> ns off the CPU */
-	uint64_t parked_ns;		/* from so many on, a stack is where its thread is parked */
+	struct u64map parked;		/* life that is parked -> the node where; STACKTREE_ROOT: not known */
 	bool *marked;			/* owned; by node of a sample: has its stack a mark that it is incomplete? */
 	uint64_t pieces;		/* counts by block so far */
 	uint8_t *loc_reason;		/* owned; by location: wait_reason + 1; 0: not looked up */
 	size_t nlocs;
 	struct u64map rerooted;		/* node << 3 | state -> the node in that state */
-	uint32_t none, starting, before, parked, brief;	/* locations */
+	uint32_t none, starting, before, parked_text, brief;	/* locations */
 	uint32_t state_loc[STATES];
 };
 
@@ -90,6 +94,12 @@ static bool is_hidden(const struct states *s, const struct wait_part *p)
 
 	/* Samples were filtered one by one: the thread may have had another name then. */
 	return !p->sampled && (lead->kind == LEAD_HIDDEN || lead->kind == LEAD_KERNEL);
+}
+
+/* Time off the CPU at a place, as far as it is known. */
+static bool may_be_parked(const struct states *s, const struct wait_part *p)
+{
+	return is_off(p) && !p->brief && !is_hidden(s, p);
 }
 
 /* ---- reasons ---- */
@@ -239,15 +249,15 @@ static void count_part(struct states *s, const struct wait_part *p)
 	uint32_t node = base_node(s, p);
 	const wait_reason reason = p->kind == WAIT_RUNNING || !p->sampled ? 0 : reason_of(s, node);
 	const enum lead_state state = state_of(p, reason);
-	const uint64_t *at_stack = is_off(p) ? u64map_get(&s->at_stack, (uint64_t)p->life << 32 | node) : NULL;
+	const uint64_t *parked = may_be_parked(s, p) ? u64map_get(&s->parked, p->life) : NULL;
 	const struct wait_lead *lead = lead_of(s, p->life);
 
 	sum->ns[state] += p->ns;
 	if (!p->sampled && !p->brief && p->kind != WAIT_RUNNING)
 		sum->unsampled_ns += p->ns;
-	if (at_stack && *at_stack >= s->parked_ns && lead->kind == LEAD_KNOWN) {
+	if (parked && (!p->sampled || node == *parked) && lead->kind == LEAD_KNOWN) {
 		sum->parked_ns += p->ns;
-		node = with_state(s, stacktree_child(&s->c->tree, lead->node, s->parked), reason, state);
+		node = with_state(s, stacktree_child(&s->c->tree, lead->node, s->parked_text), reason_of(s, (uint32_t)*parked), state);
 	} else {
 		/* A preempted thread waits for nothing but a CPU. */
 		node = with_state(s, node, p->kind == WAIT_PREEMPTED ? 0 : reason, state);
@@ -258,19 +268,42 @@ static void count_part(struct states *s, const struct wait_part *p)
 		count_for(s, s->cw->wall, node, p);
 }
 
+/* Sums up where each life was off the CPU; node 0: nobody knows where. */
+static struct u64map places_of(const struct states *s)
+{
+	struct u64map at = U64MAP_INIT;		/* life << 32 | node -> ns */
+
+	for (size_t i = 0; i < s->n; i++) {
+		const struct wait_part *p = &s->parts[i];
+
+		if (may_be_parked(s, p))
+			*u64map_put(&at, (uint64_t)p->life << 32 | (p->sampled ? p->stack & STACK_NODE : STACKTREE_ROOT), NULL) += p->ns;
+	}
+	return at;
+}
+
 static void find_parked(struct states *s)
 {
-	uint64_t from, to;
+	struct u64map at = places_of(s);
+	uint64_t from, to, all, key, ns;
+	size_t it = 0;
 
 	cpu_times_span(waits_times(s->cw->waits), &from, &to);
 	/* At least something: without any time, every stack would have most of it. */
-	s->parked_ns = MAX(time_windows_within(&s->cw->windows, from, to) / 100 * PARKED_PERCENT, 1ull);
-	for (size_t i = 0; i < s->n && !s->c->opts.keep_parked; i++) {
-		const struct wait_part *p = &s->parts[i];
+	all = MAX(time_windows_within(&s->cw->windows, from, to) / 100, 1ull);
+	while (u64map_next(&at, &it, &key, &ns)) {
+		const uint64_t *unknown = u64map_get(&at, key >> 32 << 32);
+		const uint64_t rest = unknown && (uint32_t)key ? all - MIN(*unknown / 100, all) : all;
+		const uint64_t least = (uint32_t)key ? MAX(rest * PARKED_PERCENT, all * KNOWN_PERCENT) : all * PARKED_PERCENT;
 
-		if (is_off(p) && !p->brief && !is_hidden(s, p))
-			*u64map_put(&s->at_stack, (uint64_t)p->life << 32 | base_node(s, p), NULL) += p->ns;
+		/* One that is known is better. */
+		if (ns >= least) {
+			uint64_t *where = u64map_put(&s->parked, key >> 32, NULL);
+
+			*where = MAX(*where, key & UINT32_MAX);
+		}
 	}
+	u64map_fini(&at);
 }
 
 static void sum_up(struct states *s)
@@ -329,18 +362,19 @@ void collect_states_count(struct collect *c)
 	s.none = collect_text(c, WAITS_NO_STACK);
 	s.starting = collect_text(c, WAITS_STARTING);
 	s.before = collect_text(c, WAITS_BEFORE);
-	s.parked = collect_text(c, WAITS_PARKED);
+	s.parked_text = collect_text(c, WAITS_PARKED);
 	s.brief = brief_text(c);
 	for (int i = 0; i < STATES; i++)
 		s.state_loc[i] = collect_text(c, lead_state_text((enum lead_state)i));
 	find_marked(&s);
 	waits_result(s.cw->waits, note_part, &s);
-	find_parked(&s);
+	if (!c->opts.keep_parked)
+		find_parked(&s);
 	for (size_t i = 0; i < s.n; i++)
 		if (!is_hidden(&s, &s.parts[i]))
 			count_part(&s, &s.parts[i]);
 	sum_up(&s);
-	u64map_fini(&s.at_stack);
+	u64map_fini(&s.parked);
 	u64map_fini(&s.rerooted);
 	free(s.parts);
 	free(s.loc_reason);

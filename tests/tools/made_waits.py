@@ -13,6 +13,8 @@ and wait in the kernel, whose symbols go to KALLSYMS. WHAT:
 	early	as every, for longer; polls does so for 92 % of the time, and idles, which is there from the
 		beginning and polls, too, runs once
 	late	as early, but polls for 88 %, and idles runs later
+	middle	as early, but idles runs in the middle. Then busy is there, too: it polls for half of the
+		rest, and sleeps
 
 Prints a line for each thread and way: "THREAD FUNCTION REASON STATE NS", and "on THREAD NS".
 """
@@ -94,25 +96,28 @@ def thread(tid, name, ways, until):
 	data.append((time + 6 * US, switch(time + 6 * US, tid, True)))	# for good
 
 
-def idles(tid, wake, until):
-	"""It is there, runs at last for a moment, and goes on waiting."""
-	data.append((START, record(3, pack('II', PID, tid) + text('idles') + sid(START, tid))))
-	time = START + wake
-	user, kernel = WAYS['poll'][:2]
-	data.append((time, switch(time, tid, False)))
-	data.append((time + 100 * US, sample(time + 100 * US, tid, 1, kernel, user, 1)))
-	data.append((time + 101 * US, switch(time + 101 * US, tid, True)))
+def idles(tid, wakes, until, name='idles', ways=('poll',)):
+	"""It is there, runs each time for a moment, and goes on waiting."""
+	data.append((START, record(3, pack('II', PID, tid) + text(name) + sid(START, tid))))
+	truth[name, '', '[before recording]', '[blocked]'] = wakes[0] + 20	# the recording begins so long before
+	for i, wake in enumerate(wakes):
+		time, end = START + wake, START + wakes[i + 1] if i + 1 < len(wakes) else until
+		user, kernel, reason = WAYS[ways[i % len(ways)]][:3]
+		data.append((time, switch(time, tid, False)))
+		data.append((time + 100 * US, sample(time + 100 * US, tid, 1, kernel, user, 1)))
+		data.append((time + 101 * US, switch(time + 101 * US, tid, True)))
+		truth[name, NAME[user], reason, '[blocked]'] = end - time - 101 * US
 	data.append((until, switch(until, tid, False)))
-	truth['idles', '', '[before recording]', '[blocked]'] = wake + 20	# the recording begins so long before
-	truth['idles', NAME[user], WAYS['poll'][2], '[blocked]'] = until - time - 101 * US
 
 
-until = START + {'many': 12000, 'early': 1200, 'late': 1200}.get(WHAT, 400) * MS
+until = START + {'many': 12000, 'early': 1200, 'late': 1200, 'middle': 1200}.get(WHAT, 400) * MS
 thread(5001, 'alternate', ['lock', 'sleep'], until)
 thread(5002, 'mixed', ['lock', 'slice', 'fault', 'sleep', 'lock'], until)
 thread(5003, 'polls', ['poll'] * 10 + ['sleep'] * {'early': 4, 'late': 6}.get(WHAT, 0), until)
-if WHAT in ('early', 'late'):
-	idles(5004, {'early': 100, 'late': 900}[WHAT] * MS, until)
+if WHAT in ('early', 'late', 'middle'):
+	idles(5004, [{'early': 100, 'late': 900, 'middle': 600}[WHAT] * MS], until)
+if WHAT == 'middle':
+	idles(5005, [600 * MS, 900 * MS], until, 'busy', ('poll', 'sleep'))
 if WHAT == 'lost':
 	gone = rnd.sample([i for i, (_, r) in enumerate(sorted(data)) if r[0] == 14], 5)
 	data = [d for i, d in enumerate(sorted(data)) if i not in gone]

@@ -107,13 +107,22 @@ is "info: the time on a CPU" "$(jq -r '.cpu_times.threads[] | "on \(.comm) \(.on
 like "info: as text" "$("$NSPROF" info ns)" ' wall +on +off +unknown +thread'
 like "--stats: the sums" "$(sym --event off-cpu --stats 2>&1 >/dev/null)" 'threads?: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it$'
 
-# What is parked on one side only, or was never seen to wait, is no change.
-for when in early late; do
+# Until a thread runs, nobody knows where it waits. If it then idles in one place, it did so before.
+for when in early middle late; do
 	made $when
 	cp truth $when.truth
 	"$NSPROF" import -q -o ns data
+	is "a thread that wakes once is parked ($when)" "$(sym --event off-cpu | grep '^idles;')" "idles;[parked];[epoll];[blocked] $(truth_of idles)"
+	is "in the wall clock, too" "$(sym --event wall | grep '^idles;.*blocked' | sum)" "$(truth_of idles)"
+	is "--all has it where it was" "$(sym --event off-cpu --all | grep -c '^idles;.*\(\[before recording\]\|ep_poll;schedule;\[epoll\]\);\[blocked\]')" 2
+	[ $when != middle ] || is "one that waits in two places is not" "$(sym --event off-cpu | grep -c '^busy;.*parked')" 0
 	sym --format profile --keep-parked -o $when
+	"$NSPROF" diff -q --event off-cpu --format csv $when $when >parked.csv
+	is "diff has the same" "$(awk -F, '/parked/ { printf "%.6f %.6f\n", $9, $10 }' parked.csv)" \
+		"$(sym --event off-cpu | awk '{ all += $NF } /\[parked\]/ { n += $NF } END { printf "%.6f %.6f\n", n / all, n / all }')"
 done
+
+# What is parked on one side only, or was never seen to wait, is no change.
 # Some last over many blocks of time.
 is "a wait counts once, however long it is" "$("$NSPROF" report -i late 2>&1 | sed -n 's/^# event off-cpu: \([0-9]*\) waits.*/\1/p')" \
 	"$(sym --event off-cpu --keep-parked --weight samples | sum)"
