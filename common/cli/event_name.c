@@ -3,6 +3,7 @@
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/suggest.h"
 #include "base/util.h"
@@ -78,9 +79,10 @@ static const struct event_name names[] = {
 	CACHE_STORES("node", NODE, "local memory (NUMA)"),
 };
 
+/* Case does not matter to perf 7, either. */
 static bool name_is(const char *name, const char *text, size_t len)
 {
-	return name && strlen(name) == len && !memcmp(name, text, len);
+	return name && strlen(name) == len && !strncasecmp(name, text, len);
 }
 
 const struct event_name *event_name_find(const char *text, size_t len)

@@ -70,6 +70,8 @@ static int open_events(struct trial_open *t, const struct record_opts *o, struct
 	int err;
 
 	err = evlist_parse(&list, o->specs, o->nspecs, o->freq, NULL);
+	if (!err)
+		err = evlist_check_any(&list);
 	if (err)
 		goto out;
 	if (workload) {

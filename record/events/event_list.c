@@ -112,6 +112,14 @@ void event_list_leave_out(struct events *ev, size_t event, int err, const char *
 	}
 }
 
+void event_list_left(struct events *ev, const struct evlist *el)
+{
+	for (size_t i = 0; i < el->nleft; i++) {
+		XGROW(ev->left, ev->nleft, ev->cap_left);
+		ev->left[ev->nleft++] = (struct event_left_out){ xstrdup(el->left[i].name), xstrdup(el->left[i].why) };
+	}
+}
+
 /* Removes the events that were left out. Those that follow get lower indices. */
 static void close_gaps(struct events *ev)
 {

@@ -13,6 +13,8 @@ bool event_list_has(const struct events *ev, const struct evsel *sel);
 /* Is there an event that is not left out, beside @event and those that it leads? */
 bool event_list_others(const struct events *ev, size_t event);
 
+/* What @el left out is also left out of the recording. */
+void event_list_left(struct events *ev, const struct evlist *el);
 /*
  * Leaves out @event and those that it leads. @err: why, as negative errno; @why: the message about
  * it. They stay in the list until event_list_settle().

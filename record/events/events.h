@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "evlist/evsel.h"
+#include "evlist/evlist.h"
 #include "events/cgroup_perf.h"
 #include "events/event_ids.h"
 #include "events/record_opts.h"
@@ -80,12 +80,6 @@ struct rec_event {
 #define WAITS_FIRST 61u
 /* Stacks per second that a thread gives on a CPU when it leaves it, where the kernel adapts that. */
 #define WAITS_THREAD_HZ 197u
-
-/* An event that --optional-events left out. */
-struct event_left_out {
-	char *name;		/* owned */
-	char *why;		/* owned: the message */
-};
 
 /* What the kernel counted on one CPU; sums over the descriptors of one event. */
 struct events_count {

@@ -248,6 +248,8 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 			return 0;
 		if (err) {
 			explain(ev, event, &at, cg, err);
+			if (is_of_event(err) && event_list_others(ev, event))
+				pr_info("--optional-events records the others without it");
 			return err;
 		}
 	}

@@ -1,5 +1,6 @@
 /* Events of caches, CACHE[-OP][-RESULT], in the spellings of perf's parse-events.l. */
 #include <string.h>
+#include <strings.h>
 
 #include "base/util.h"
 #include "evlist/evlist_priv.h"
@@ -40,7 +41,7 @@ static bool take(struct piece *rest, const struct spelled *table, size_t n, bool
 			const char *word = table[i].words[w];
 			const size_t dash = !first, len = strlen(word) + dash;
 
-			if (rest->len < len || (dash && *rest->s != '-') || memcmp(rest->s + dash, word, len - dash) ||
+			if (rest->len < len || (dash && *rest->s != '-') || strncasecmp(rest->s + dash, word, len - dash) ||
 			    (rest->len > len && rest->s[len] != '-') || len <= best)
 				continue;
 			best = len;

@@ -64,17 +64,15 @@ int event_modifiers_parse(struct event_modifiers *m, struct piece text, struct p
 		case 'e':
 			m->exclusive = true;
 			break;
-		case 'S':
+		case 'S':	/* of a leader, as '{A:S,B}', or of an event alone, where it changes nothing */
+			m->sample_read = true;
+			break;
 		case 'W':
 			if (!group) {
-				pr_err("modifier '%c' in event '%.*s' is for groups: '{A,B}:%c'", text.s[i],
-				       (int)whole.len, whole.s, text.s[i]);
+				pr_err("modifier 'W' in event '%.*s' is for groups: '{A,B}:W'", (int)whole.len, whole.s);
 				return -EINVAL;
 			}
-			if (text.s[i] == 'S')
-				m->sample_read = true;
-			else
-				m->weak = true;
+			m->weak = true;
 			break;
 		default:
 			if (why_not(text.s[i]))

@@ -12,6 +12,28 @@
 #include "evlist/evlist_priv.h"
 #include "evlist/name_list.h"
 
+/* Why nsprof takes no samples of an event that perf has. NULL: perf has none of this name, either. */
+static const char *why_not(struct piece name)
+{
+	static const struct {
+		const char *name, *why;
+	} events[] = {
+		{ "bpf-output", "data that BPF programs write is not recorded" },
+		{ "duration_time", "it is for perf stat" },
+		{ "user_time", "it is for perf stat" },
+		{ "system_time", "it is for perf stat" },
+		{ "intel_pt", "traces of the CPU's own are not recorded" },
+		{ "intel_bts", "traces of the CPU's own are not recorded" },
+		{ "cs_etm", "traces of the CPU's own are not recorded" },
+		{ "arm_spe_0", "traces of the CPU's own are not recorded" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
+		if (piece_is(name, events[i].name))
+			return events[i].why;
+	return NULL;
+}
+
 static int unknown(struct event_parser *p, struct piece name)
 {
 	const struct pmus *all = event_parser_pmus(p);
@@ -20,6 +42,7 @@ static int unknown(struct event_parser *p, struct piece name)
 	size_t *n = xcalloc(all->n + 1, sizeof(*n));
 	struct suggest s;
 
+	p->absent = true;
 	suggest_init(&s, name.s, name.len);
 	event_name_suggest(&s);
 	for (size_t i = 0; i < all->n; i++) {
@@ -31,6 +54,10 @@ static int unknown(struct event_parser *p, struct piece name)
 	/* The group of a tracepoint is easily forgotten. */
 	if (!meant[0] && event_tracepoint_named(p, name, &tracepoint))
 		snprintf(meant, sizeof(meant), " Did you mean '%s'?", tracepoint.s);
+	/* "inst_retired.any": perf has such names in tables by the model of the CPU. */
+	if (!meant[0] && memchr(name.s, '.', name.len))
+		snprintf(meant, sizeof(meant), " nsprof has no tables of CPU models: give the event by its code, as 'perf list --details' shows "
+			 "it: cpu/event=0x..,umask=0x../.");
 	pr_err("unknown event '%.*s'.%s 'nsprof list' shows the events of this machine.", (int)name.len, name.s, meant);
 	for (size_t i = 0; i < all->n; i++)
 		name_list_free(names[i], n[i]);
@@ -47,6 +74,7 @@ static int unknown_pmu(struct event_parser *p, struct piece head, struct piece w
 	char meant[300];
 	struct suggest s;
 
+	p->absent = true;
 	suggest_init(&s, head.s, head.len);
 	for (size_t i = 0; i < all->n; i++) {
 		suggest_offer(&s, all->v[i].name);
@@ -137,7 +165,7 @@ static bool wants_probe(struct event_parser *p, struct piece text)
 int event_parse(struct event_parser *p, struct piece text)
 {
 	struct event_rest rest;
-	struct piece name;
+	struct piece name, name_only;
 	struct evsel ev;
 	bool slashes;
 	int err;
@@ -153,6 +181,17 @@ int event_parse(struct event_parser *p, struct piece text)
 	if (err)
 		return err;
 	slashes = name.len < text.len;
+	name_only = name;
+	if (memchr(name.s, ':', name.len))
+		name_only.len = (size_t)((const char *)memchr(name.s, ':', name.len) - name.s);
+	if (piece_is(name_only, "dummy")) {
+		pr_info("event 'dummy' counts nothing, and is left out: processes and mappings are recorded in any case");
+		return 0;
+	}
+	if (why_not(name_only)) {
+		pr_err("event '%.*s' cannot be sampled: %s", (int)text.len, text.s, why_not(name_only));
+		return -EINVAL;
+	}
 	if (slashes && event_pmu_known(p, name))
 		return event_pmu(p, name, &rest);
 	if (event_plain(p, name, &ev))

@@ -16,16 +16,19 @@
 #include "evlist/evlist_priv.h"
 #include "evlist/name_list.h"
 
+#define UNCORE "uncore_"
 #define HYBRID_SHIFT 32	/* PERF_PMU_TYPE_SHIFT: the kind of core that a hardware event is for */
 
 /*
  * As perf matches them: by name; by pattern; without the number of one of several alike
- * ("uncore_imc" for "uncore_imc_0"); and "cpu" for every kind of core.
+ * ("uncore_imc" for "uncore_imc_0"), also without "uncore_"; and "cpu" for every kind of core.
  */
 static bool matches(const struct pmus *all, const struct pmu *pmu, struct piece head)
 {
+	const bool uncore = !strncmp(pmu->name, UNCORE, strlen(UNCORE)) && (head.len < strlen(UNCORE) || memcmp(head.s, UNCORE, strlen(UNCORE)));
+	const char *name = pmu->name + (uncore ? strlen(UNCORE) : 0);
+	size_t len = strlen(name);
 	char pattern[256];
-	size_t len = strlen(pmu->name);
 
 	if (piece_is(head, pmu->name))
 		return true;
@@ -36,10 +39,12 @@ static bool matches(const struct pmus *all, const struct pmu *pmu, struct piece 
 	memcpy(pattern, head.s, head.len);
 	pattern[head.len] = '\0';
 	if (strpbrk(pattern, "*?["))
-		return !fnmatch(pattern, pmu->name, 0);
-	while (len && pmu->name[len - 1] >= '0' && pmu->name[len - 1] <= '9')
+		return !fnmatch(pattern, name, 0) || !fnmatch(pattern, pmu->name, 0);
+	if (piece_is(head, name))
+		return true;
+	while (len && name[len - 1] >= '0' && name[len - 1] <= '9')
 		len--;
-	return len && pmu->name[len] && pmu->name[len - 1] == '_' && head.len == len - 1 && !memcmp(pmu->name, head.s, head.len);
+	return len && name[len] && name[len - 1] == '_' && head.len == len - 1 && !memcmp(name, head.s, head.len);
 }
 
 bool event_pmu_known(struct event_parser *p, struct piece head)
@@ -65,13 +70,15 @@ static int set_bits(struct evsel *ev, const struct pmu_format *f, const struct e
 	return 0;
 }
 
-static int unknown_term(const struct pmus *all, const struct pmu *pmu, const struct event_term *t, struct piece whole)
+static int unknown_term(struct event_parser *p, const struct pmu *pmu, const struct event_term *t, struct piece whole)
 {
+	const struct pmus *all = &p->el->pmus;
 	char **events, **terms, meant[300];
 	const size_t nevents = pmu_names(all, pmu, "events", &events), nterms = pmu_names(all, pmu, "format", &terms);
 	struct strbuf list = STRBUF_INIT;
 	struct suggest s;
 
+	p->absent = true;
 	suggest_init(&s, t->name.s, t->name.len);
 	for (size_t i = 0; i < nevents; i++)
 		suggest_offer(&s, events[i]);
@@ -151,13 +158,16 @@ static int named(struct event_parser *p, const struct pmu *pmu, struct evsel *ev
 			continue;
 		err = own_term(&p->el->pmus, pmu, ev, &own, whole);
 		if (err <= 0)
-			return err ? err : unknown_term(&p->el->pmus, pmu, &own, whole);
+			return err ? err : unknown_term(p, pmu, &own, whole);
 	}
 	read_unit(p, pmu, t->name, ev);
 	return err ? err : 1;
 }
 
-/* "cpu_core/cycles/", "cpu/L1-dcache-loads/", "cpu/r1a8/": what all kinds of core have. As above. */
+/*
+ * "cpu_core/cycles/", "cpu/L1-dcache-loads/", "cpu/r1a8/": what all kinds of core have, and
+ * "software/page-faults/". As above.
+ */
 static int generic(struct event_parser *p, const struct pmu *pmu, struct evsel *ev, const struct event_term *t)
 {
 	struct evsel plain;
@@ -169,8 +179,14 @@ static int generic(struct event_parser *p, const struct pmu *pmu, struct evsel *
 		ev->config |= config;
 		return 1;
 	}
-	if (!pmu->core || !event_plain(p, t->name, &plain) ||
-	    (plain.type != PERF_TYPE_HARDWARE && plain.type != PERF_TYPE_HW_CACHE))
+	if (!event_plain(p, t->name, &plain))
+		return 0;
+	if (pmu->type == PERF_TYPE_SOFTWARE && plain.type == PERF_TYPE_SOFTWARE) {
+		ev->config = plain.config;
+		ev->unit = plain.unit;
+		return 1;
+	}
+	if (!pmu->core || (plain.type != PERF_TYPE_HARDWARE && plain.type != PERF_TYPE_HW_CACHE))
 		return 0;
 	ev->type = plain.type;
 	ev->config = plain.config | (p->el->pmus.ncores > 1 ? (uint64_t)pmu->type << HYBRID_SHIFT : 0);
@@ -195,7 +211,7 @@ static int take_terms(struct event_parser *p, const struct pmu *pmu, struct evse
 		if (!err)
 			err = generic(p, pmu, ev, &t);
 		if (!err)
-			err = unknown_term(&p->el->pmus, pmu, &t, r->whole);
+			err = unknown_term(p, pmu, &t, r->whole);
 		if (err < 0)
 			return err;
 		if (shown->len)

@@ -38,13 +38,14 @@ static void with_group(const char *group, char **names, size_t n)
 	}
 }
 
-static int unknown(const struct tracefs *t, const char *group, const char *name)
+static int unknown(struct event_parser *p, const struct tracefs *t, const char *group, const char *name)
 {
 	char *full = full_name(group, name), **names, meant[600];
 	size_t n = tracefs_names(t, group, &names);
 	const bool known = n > 0;
 	struct suggest s;
 
+	p->absent = true;
 	if (known)
 		with_group(group, names, n);
 	else
@@ -113,6 +114,7 @@ static int add_all(struct event_parser *p, const struct tracefs *t, const char *
 	name_list_free(groups, n);
 	if (err || p->el->n > before)
 		return err;
+	p->absent = true;
 	pr_err("no tracepoint matches '%s:%s'; 'nsprof list' shows all", group, name);
 	return -EINVAL;
 }
@@ -125,6 +127,7 @@ int event_tracepoint(struct event_parser *p, struct piece group_text, struct pie
 	int err;
 
 	if (!t) {
+		p->absent = true;
 		pr_err("event '%.*s' is a tracepoint, and %s", (int)rest->whole.len, rest->whole.s, p->tracefs_why);
 		return p->tracefs_err;
 	}
@@ -135,7 +138,7 @@ int event_tracepoint(struct event_parser *p, struct piece group_text, struct pie
 	} else {
 		err = make(p, t, group, name, &ev);
 		if (err == -ENOENT || err == -EINVAL)
-			err = unknown(t, group, name);
+			err = unknown(p, t, group, name);
 		else if (err)
 			pr_err("cannot read tracepoint '%s:%s' in tracefs: %s", group, name, strerror(-err));
 		else

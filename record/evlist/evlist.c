@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/strbuf.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "evlist/event_filter.h"
 #include "evlist/evlist_priv.h"
@@ -37,6 +39,35 @@ static int syntax(const char *text, const char *why)
 	return -EINVAL;
 }
 
+static void leave_out(struct evlist *el, const char *name, size_t len, const char *why)
+{
+	XGROW(el->left, el->nleft, el->cap_left);
+	el->left[el->nleft++] = (struct event_left_out){ xstrndup(name, len), xstrndup(why, strcspn(why, "\n")) };
+}
+
+/* One event, which is left out if it is optional and absent. As event_parse(). */
+static int parse_event(struct event_parser *p, struct piece event)
+{
+	struct strbuf said = STRBUF_INIT;
+	int err;
+
+	p->absent = false;
+	if (!p->spec->optional)
+		return event_parse(p, event);
+	log_divert(&said);
+	err = event_parse(p, event);
+	log_divert(NULL);
+	if (err && p->absent) {
+		leave_out(p->el, event.s, event.len, said.s);
+		p->leader_absent |= p->in_group && p->el->n == p->group_first;
+		err = 0;
+	} else if (said.len) {
+		(err ? pr_err : pr_info)("%.*s", (int)said.len - 1, said.s);
+	}
+	strbuf_fini(&said);
+	return err;
+}
+
 /* Events separated by commas, up to @close or the end. Moves *@at there. */
 static int parse_events(struct event_parser *p, const char **at, char close)
 {
@@ -52,7 +83,7 @@ static int parse_events(struct event_parser *p, const char **at, char close)
 		if (!event.len)
 			return syntax(text, text[0] ? "an event is missing; events are separated by commas"
 						    : "it is empty; name an event, e.g. -e cpu-clock");
-		err = event_parse(p, event);
+		err = parse_event(p, event);
 		if (err)
 			return err;
 		*at += len;
@@ -106,6 +137,19 @@ static void make_group(struct evlist *el, size_t first)
 	free(from);
 }
 
+/* A group goes with its leader. */
+static void leave_out_group(struct evlist *el, size_t first)
+{
+	for (size_t i = first; i < el->n; i++) {
+		const char *name = el->v[i].name;
+		char *why = xasprintf("event '%s': the leader of its group is left out", name);
+
+		leave_out(el, name, strlen(name), why);
+		free(why);
+	}
+	el->n = first;
+}
+
 static int parse_group(struct event_parser *p, const char **at)
 {
 	const char *open = *at, *text = p->spec->text;
@@ -117,6 +161,8 @@ static int parse_group(struct event_parser *p, const char **at)
 
 	++*at;
 	p->in_group = true;
+	p->leader_absent = false;
+	p->group_first = first;
 	err = parse_events(p, at, '}');
 	p->in_group = false;
 	if (err)
@@ -132,6 +178,10 @@ static int parse_group(struct event_parser *p, const char **at)
 	err = event_modifiers_parse(&m, mods, (struct piece){ open, (size_t)(*at - open) }, true);
 	if (err)
 		return err;
+	if (p->leader_absent)
+		leave_out_group(p->el, first);
+	if (p->el->n == first)
+		return 0;
 	make_group(p->el, first);
 	for (size_t i = first; i < p->el->n; i++)
 		event_modifiers_apply(&m, &p->el->v[i], p->el->v[i].leader == i);
@@ -218,6 +268,17 @@ int evlist_parse(struct evlist *el, const struct event_spec *specs, size_t nspec
 	return err;
 }
 
+int evlist_check_any(const struct evlist *el)
+{
+	if (el->n)
+		return 0;
+	for (size_t i = 0; i < el->nleft; i++)
+		pr_err("%s", el->left[i].why);
+	if (!el->nleft)
+		pr_err("no event takes samples: dummy counts nothing");
+	return -EINVAL;
+}
+
 void evlist_narrow(struct evlist *el, bool user, bool kernel)
 {
 	if (!user && !kernel)
@@ -236,6 +297,11 @@ void evlist_fini(struct evlist *el)
 {
 	for (size_t i = 0; i < el->ntexts; i++)
 		free(el->texts[i]);
+	for (size_t i = 0; i < el->nleft; i++) {
+		free(el->left[i].name);
+		free(el->left[i].why);
+	}
+	free(el->left);
 	free(el->texts);
 	free(el->v);
 	pmus_fini(&el->pmus);

@@ -27,6 +27,13 @@ struct event_spec {
 	const char *text;	/* borrowed */
 	char *filter;		/* owned: all --filter that follow it, joined by &&; NULL: none */
 	struct event_rate rate;
+	bool optional;		/* what this machine does not have is left out (--optional-events) */
+};
+
+/* An event that --optional-events left out. */
+struct event_left_out {
+	char *name;		/* owned */
+	char *why;		/* owned: the message */
 };
 
 struct evlist {
@@ -35,6 +42,8 @@ struct evlist {
 	char **texts;		/* owned: what the events point to */
 	size_t ntexts, cap_texts;
 	struct pmus pmus;	/* owned: as above */
+	struct event_left_out *left;	/* owned; of specs that are optional */
+	size_t nleft, cap_left;
 };
 
 /* Where the kernel describes its events. NULL: where they usually are. */
@@ -48,11 +57,15 @@ struct evlist_places {
  * their own take that of their -e, otherwise @freq (Hz), or each event where counting has no
  * measure of time (tracepoints, breakpoints).
  *
- * 0; -EINVAL after a message that names what is wrong and what exists instead; other negative errno
+ * The list may be empty, see evlist_check_any(). 0; -EINVAL after a message that names what is wrong and what exists instead; other negative errno
  * after a message that says what could not be read. Release with evlist_fini() in any case.
  */
 int evlist_parse(struct evlist *el, const struct event_spec *specs, size_t nspecs, uint64_t freq,
 		 const struct evlist_places *places);
+/*
+ * Is there an event? None may be left of what the options name. 0, or -EINVAL after a message.
+ */
+int evlist_check_any(const struct evlist *el);
 /* Adds an event that no -e names. 0, or -EINVAL after a message: there are too many. */
 int evlist_append(struct evlist *el, const struct evsel *ev);
 /*

@@ -11,7 +11,8 @@ struct event_parser {
 	struct evlist *el;
 	const struct event_spec *spec;
 	uint32_t spec_index;
-	bool in_group;
+	bool in_group, leader_absent;
+	size_t group_first;		/* where the group begins in the list */
 	uint64_t freq;			/* Hz, for an event without a rate of its own */
 	const char *pmus_dir;
 	bool pmus_loaded;		/* into the list */
@@ -20,6 +21,7 @@ struct event_parser {
 	bool tracefs_tried;
 	int tracefs_err;		/* negative errno, with the reason in tracefs_why */
 	char tracefs_why[512];
+	bool absent;			/* the last error is that this machine lacks what the event names */
 };
 
 /* The PMUs, which are listed when they are first asked for. */

@@ -150,6 +150,7 @@ int event_options_finish(struct record_cmdline *c)
 	for (size_t i = o->nspecs; i-- > 0;) {
 		struct event_spec *s = &o->specs[i];
 
+		s->optional = o->optional_events;
 		c->rates_clash |= c->rate_pending && clash(&s->rate, &c->rate);
 		if (c->rate_pending)
 			s->rate = c->rate;

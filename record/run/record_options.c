@@ -167,12 +167,12 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 		  .more = "TIME is in ms, or ends in ns, us, ms or s. Outputs show the shorter waits of each "
 			"thread as one frame, [shorter than TIME], so that all sums stay exact. symbolize "
 			"--all shows their stacks: they are recorded all the same." },
-		{ "optional-events", 0, NULL, "record without the events that cannot be opened", OPT_FLAG,
+		{ "optional-events", 0, NULL, "record without the events that this machine cannot record", OPT_FLAG,
 		  &o->optional_events,
 		  .more =
-			"By default, one event that cannot be opened ends the recording before "
-			"it begins. With the option, `nsprof info` says which were left out, "
-			"and why." },
+			"By default, one event that is unknown or cannot be opened ends the "
+			"recording before it begins. With the option, `nsprof info` says which "
+			"were left out, and why." },
 		{ "event-budget", 0, "SIZE|none", "thin events that come more often (default: 20M per second)",
 		  OPT_CALL, o, record_take_event_budget, .value = "none",
 		  .more =

@@ -62,21 +62,26 @@ static void several(struct rec_writer *w, const struct record_opts *o, const str
 	static const char *const names[] = {
 		[PAYLOADS_NONE] = "none", [PAYLOADS_NUMBERS] = "numbers", [PAYLOADS_ALL] = "all",
 	};
-	struct strbuf text = STRBUF_INIT;
 
 	rec_writer_info(w, "fields", names[o->payloads]);
 	if (events_split(ev))
 		number(w, "extra_ring_bytes", ev->extra_bytes);
 	if (events_budget(ev) != EVENT_BUDGET_NONE)
 		number(w, "event_budget", events_budget(ev));
-	for (size_t i = 0; i < ev->nleft; i++)
-		strbuf_addf(&text, "%s%s", i ? "\n" : "", ev->left[i].why);
 	if (events_waits(ev) != SIZE_MAX) {
 		number(w, "switch_ring_bytes", ev->switch_bytes);
 		if (ev->nwakeups)
 			number(w, "wakeup_ring_bytes", ev->wakeup_bytes);
 		number(w, "off_cpu_thresh_ns", o->off_cpu_thresh_ns);
 	}
+}
+
+static void left_out(struct rec_writer *w, const struct events *ev)
+{
+	struct strbuf text = STRBUF_INIT;
+
+	for (size_t i = 0; i < ev->nleft; i++)
+		strbuf_addf(&text, "%s%s", i ? "\n" : "", ev->left[i].why);
 	if (ev->nleft)
 		rec_writer_info(w, "left_out", text.s);
 	strbuf_fini(&text);
@@ -119,6 +124,7 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 	number(w, "sideband_ring_bytes", ev->nsides ? ev->side_bytes : 0);
 	if (events_listed(ev))
 		several(w, o, ev);
+	left_out(w, ev);
 	number(w, "user", getuid());
 }
 

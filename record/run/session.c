@@ -20,6 +20,7 @@
 #include "cli/opt.h"
 #include "containers/container_lookup.h"
 #include "events/event_attr.h"
+#include "events/event_list.h"
 #include "events/filter_try.h"
 #include "events/open.h"
 #include "events/target.h"
@@ -128,6 +129,8 @@ static int check(struct session *s)
 	if (err)
 		return err;
 	err = off_cpu_check(o, &s->events, &s->wakeups);
+	if (!err)
+		err = evlist_check_any(&s->events);
 	if (err)
 		return err;
 	evlist_narrow(&s->events, o->all_user, o->all_kernel);
@@ -198,6 +201,7 @@ static int prepare(struct session *s)
 	err = events_open(&s->ev, o, &s->target, s->events.v, s->events.n, &s->wakeups, workload);
 	if (err)
 		return err;
+	event_list_left(&s->ev, &s->events);
 	drain_init(&s->drain, s->ev.data, s->ev.ndata, s->ev.side, s->target.nall);
 	s->loop = (struct loop){
 		.ev = &s->ev,

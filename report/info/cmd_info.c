@@ -12,6 +12,7 @@
 #include "base/signals.h"
 #include "base/strbuf.h"
 #include "base/util.h"
+#include "base/xalloc.h"
 #include "bytes/codec.h"
 #include "bytes/json.h"
 #include "cli/opt.h"
@@ -92,6 +93,34 @@ static void put_row(FILE *to, const char *name, const char *value)
 	strbuf_fini(&sb);
 }
 
+/* Text of several lines: left_out. Others are a line, and a newline in them is data. */
+static void put_lines(FILE *to, const char *name, const char *value)
+{
+	for (const char *at = value; *at; at += strspn(at, "\n")) {
+		char *line = xstrndup(at, strcspn(at, "\n"));
+
+		put_row(to, at == value ? name : "", line);
+		at += strlen(line);
+		free(line);
+	}
+}
+
+static void json_lines(struct json *j, const char *key, const char *value)
+{
+	struct strbuf out = STRBUF_INIT;
+
+	for (const char *at = value; *at; at += strspn(at, "\n")) {
+		char *line = xstrndup(at, strcspn(at, "\n"));
+
+		strbuf_adds(&out, out.len ? "\n" : "");
+		escape_bytes(&out, line);
+		at += strlen(line);
+		free(line);
+	}
+	json_str(j, key, out.s ? out.s : "");
+	strbuf_fini(&out);
+}
+
 static void text_settings(const struct info *in, FILE *to)
 {
 	uint64_t wall = setting_u64(in, "start_wall_ns");
@@ -109,7 +138,7 @@ static void text_settings(const struct info *in, FILE *to)
 	while (rec_reader_info_next(in->r, &it, &key, &val)) {
 		if (!strcmp(key, "start_wall_ns") || !*val)
 			continue;
-		put_row(to, key, val);
+		(strcmp(key, "left_out") ? put_row : put_lines)(to, key, val);
 	}
 }
 
@@ -263,7 +292,7 @@ static void json_settings(const struct info *in, struct json *j)
 
 	json_begin_object(j, "settings");
 	while (rec_reader_info_next(in->r, &it, &key, &val))
-		json_bytes(j, key, val);
+		(strcmp(key, "left_out") ? json_bytes : json_lines)(j, key, val);
 	json_end_object(j);
 }
 

@@ -21,6 +21,10 @@ refuses() { # WHAT STATUS PATTERN OPTION...
 takes "a term: period" -e cpu-clock/period=1000000/u
 takes "a term: freq" -e cpu-clock/freq=49/
 takes "type and number" -e 1:0
+takes "names of any case, as perf 7" -e PAGE-FAULTS:u,l1-DCACHE-loads
+takes "dummy beside others" -e cpu-clock,dummy:HG
+takes "an event of the software PMU" -e software/page-faults/u
+takes "S on the leader, or on an event alone" -e '{cs:S,faults},cpu-clock:S'
 while IFS='|' read -r event what; do
 	refuses "-e '$event'" 129 "$what" -e "$event"
 done <<'LIST'
@@ -34,6 +38,9 @@ cpu-clock/period=0/|invalid period in event
 cpu-clock/period=1|the second slash is missing
 cpu-clock:z|unknown modifier 'z'
 cpu-clock:G|modifier 'G' .* guests
+dummy|no event takes samples: dummy counts nothing
+bpf-output/no-inherit=1/|cannot be sampled: data that BPF programs write
+inst_retired.any|nsprof has no tables of CPU models
 {cpu-clock,cs|the brace '\{' is not closed
 cpu-clock}|there is a brace '}' without '\{'
 {}|an event is missing
@@ -44,6 +51,16 @@ LIST
 refuses "2,000 events" 129 "at most 1024" -e "$(seq -f 'r%.0f' -s, 1000 2999)"
 refuses "--filter without an event" 129 "no event is given before it" --filter 'x==1'
 refuses "--filter of an event that is no tracepoint" 129 "'-e cpu-clock' before it names no tracepoint" -e cpu-clock --filter 'x==1'
+
+# What this machine does not have is left out if that is allowed, and a mistake in the syntax is not.
+"$NSPROF" record -q --optional-events -e 'cs,nosuch,{nosuchpmu/x/,faults}' -e nosuch:tracepoint -c 1 -o some -- true
+is "absent events are left out" "$("$NSPROF" info --json some | jq -r '.event, (.settings.left_out | split("\n") | .[] | split(":")[0])')" "context-switches
+unknown event 'nosuch'. 'nsprof list' shows the events of this machine.
+event 'nosuchpmu/x/'
+event 'page-faults'
+$("$NSPROF" record -q --dry-run -e nosuch:tracepoint -o x -- true 2>&1 | sed -E "s/^[^:]*: error: //; s/:.*//")"
+refuses "but not a term that is wrong" 129 "invalid period" --optional-events -e cs,faults/period=0/
+refuses "nor all of them" 129 "unknown event 'nosuch'" --optional-events -e nosuch
 
 # ---- what only the kernel knows ----
 # A breakpoint on what sh never writes; x86 has four.

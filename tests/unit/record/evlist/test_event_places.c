@@ -76,10 +76,10 @@ static void pmu_events(void **state)
 
 static void several_alike(void **state)
 {
-	static const char *const ways[] = { "uncore_imc/data_reads/", "uncore_imc_*/data_reads/", "data_reads" };
+	static const char *const ways[] = { "uncore_imc/data_reads/", "uncore_imc_*/data_reads/", "data_reads", "imc/data_reads/", "imc_*/data_reads/" };
 
 	(void)state;
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
 		assert_int_equal(parse(ways[i]), 0);
 		assert_int_equal(list.n, 2);
 		assert_string_equal(list.v[0].name, "uncore_imc_0/data_reads/");
@@ -92,6 +92,8 @@ static void several_alike(void **state)
 		assert_int_equal(list.v[1].cpus[1], 18);
 	}
 	assert_int_equal(parse("uncore_imc_1/data_reads/"), 0);
+	assert_int_equal(list.n, 1);
+	assert_int_equal(parse("imc_1/data_reads/"), 0);
 	assert_int_equal(list.n, 1);
 }
 

@@ -95,8 +95,8 @@ static void modifiers(void **state)
 static void refused(void **state)
 {
 	static const char *const bad[] = {
-		"", ":u", "nosuch", "cycle", "cycless", "Cycles", "cycles:z", "cycles:u:k", "cycles:G", "cycles:h",
-		"cycles:S", "cycles,", ",cycles", "cycles,,cs", "{cycles", "cycles}", "{}", "{cycles,{cs}}", "{cycles}x",
+		"", ":u", "nosuch", "cycle", "cycless", "cycles:z", "cycles:u:k", "cycles:G", "cycles:h",
+		"cycles:W", "dummy.", "bpf-output", "duration_time:u", "intel_pt//u", "inst_retired.any", "cycles,", ",cycles", "cycles,,cs", "{cycles", "cycles}", "{}", "{cycles,{cs}}", "{cycles}x",
 		"{cycles}{cs}", "cycles{cs}", "cycles/", "cycles/period/", "cycles/period=0/", "cycles/period=x/",
 		"cycles/freq=-1/", "cycles/freq=1,period=1/", "cycles/,/", "cycles/nosuch=1/", "cycles/call-graph=fp/",
 		"cycles/name='x/", "mem:", "mem:x", "mem:0x10/3", "mem:0x10/16:r", "mem:0x10:rwx", "mem:0x10:q", "mem:1:w:z",
