@@ -45,12 +45,44 @@ static void mask_payload(struct sampled_events *se, const struct sampled_event *
 	in->payload_len = kept;
 }
 
+/*
+ * Each software event that happens is sampled for all that listen to it, out of one struct
+ * perf_sample_data (do_perf_sw_event() in kernel/events/core.c). The second one finds the fields filled
+ * in, with the id of the first (seen on 6.18). Clocks and tracepoints have their own.
+ */
+static uint32_t find_mixed(const struct events *ev)
+{
+	uint32_t found = UINT32_MAX;
+
+	for (uint32_t i = 0; i < ev->n; i++) {
+		const struct evsel *sel = &ev->v[i].sel;
+
+		if (sel->type != PERF_TYPE_SOFTWARE || evsel_is_clock(sel))
+			continue;
+		if (found != UINT32_MAX)
+			return UINT32_MAX;
+		found = i;
+	}
+	return found;
+}
+
+/* The event of a sample with *@id, which is 0 then if the id is not ours. False: nobody opened it. */
+static bool own_id(const struct sampled_events *se, uint64_t *id, struct event_id *found)
+{
+	if (event_ids_find(&se->open->ids, *id, found))
+		return true;
+	*id = 0;
+	*found = (struct event_id){ .event = se->mixed };
+	return se->mixed != UINT32_MAX;
+}
+
 struct sampled_events *sampled_events_new(const struct events *ev, size_t slots)
 {
 	struct sampled_events *se = xcalloc(1, sizeof(*se));
 
 	se->open = ev;
 	se->slots = slots;
+	se->mixed = find_mixed(ev);
 	if (ev->opts->payloads == PAYLOADS_NUMBERS)
 		se->room = xmalloc(slots * PAYLOAD_MAX);
 	if (se->room)
@@ -119,6 +151,7 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 	struct sample_layout l;
 	struct sampled_event *e;
 	struct event_id id;
+	uint64_t key;
 
 	in->event = 0;
 	in->payload_len = 0;
@@ -127,7 +160,8 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 		return SAMPLED_BAD;
 	in->time = word(h, LAYOUT_SAMPLE_TIME);
 	in->cpu = (uint32_t)word(h, LAYOUT_SAMPLE_CPU);
-	if (!event_ids_find(&se->open->ids, word(h, sizeof(*h)), &id))
+	key = word(h, sizeof(*h));
+	if (!own_id(se, &key, &id))
 		return SAMPLED_BAD;
 	in->event = id.event;
 	e = &se->v[id.event];
@@ -137,14 +171,15 @@ enum sampled sampled_events_parse(struct sampled_events *se, const struct perf_e
 		l.period = e->before;
 	if (sample_parse(h, &l, raw))
 		return SAMPLED_BAD;
-	if (se->open->v[id.event].sel.waits)
-		++*u64map_put(&se->waits, word(h, sizeof(*h)), NULL);
+	if (key && se->open->v[id.event].sel.waits)
+		++*u64map_put(&se->waits, key, NULL);
 	/*
 	 * More than a period: samples in between were lost, and count as such. With a period of 1 each
 	 * stands for itself, also if an interrupt had one of its own before the count was read.
 	 */
 	if (l.has_count) {
-		const uint64_t since = since_last(se, word(h, sizeof(*h)), raw->count);
+		/* Nothing tells of which descriptor the count is, if the id does not. */
+		const uint64_t since = key ? since_last(se, key, raw->count) : 1;
 
 		if (in->period > 1)
 			in->period = MIN(in->period, since);

@@ -43,6 +43,11 @@ struct sampled_events {
 	struct u64map counts;
 	struct u64map waits;	/* by id: the samples that an event of --off-cpu took */
 	bool by_thread;
+	/*
+	 * The only event whose samples can have the id of another recorder's (own_id()); UINT32_MAX: there
+	 * is none, or several.
+	 */
+	uint32_t mixed;
 };
 
 /*

@@ -81,6 +81,22 @@ read -r outs ins twice samples < <(switches slow)
 # Four threads that wait often enough, each with an event of its own and a period of 61 or 67.
 check "give stacks, too ($outs, $samples)" test $(((samples + 4) * 67)) -ge "$outs" -a $((samples * 61)) -le "$outs"
 
+# The kernel gives samples of the one the ids of the other.
+"$BUILD/tests/targets/waits" 20 alternate >/dev/null &
+both=$!
+later "kill $both"
+wait_for "grep -qs '^alternate$' /proc/$both/task/*/comm" 10
+"$NSPROF" record -v --off-cpu=1 -p $both -o first 2>first.err &
+first=$!
+wait_for "grep -q 'sampling began' first.err || ! kill -0 $first" 20
+check "two recorders at once" record --off-cpu=1 -p $both --duration 0.5 -o second
+kill -INT $first
+wait $first
+kill $both
+for f in first second; do
+	check "$f: has each stack" jq -e '.ledger | .dropped == 0 and .kept > 10 and .taken == .count' <("$NSPROF" info --json $f)
+done
+
 check "an even number, and two waits that alternate" record --off-cpu=4 -o even -- taskset -c "$cpu" "$BUILD/tests/targets/waits" 0.5 alternate
 waits=$(awk '$3 ~ /^wait_/ { n += $5 } END { print n + 0 }' check.out)
 if [ "$waits" -ge 40 ]; then

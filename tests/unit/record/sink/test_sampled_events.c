@@ -222,6 +222,34 @@ static void forgets_ids(void **state)
 	event_ids_fini(&ids);
 }
 
+/* The kernel gave it the id of another recorder's event. */
+static void other_id(void **state)
+{
+	const uint64_t read[] = { 100, 5, 5, 0 };
+	struct raw_sample raw;
+	struct rig r;
+
+	(void)state;
+	rig_open(&r);
+	assert_int_equal(parse(&r, 99, 5, NULL, 0, &raw), SAMPLED_BAD);	/* neither clocks nor tracepoints */
+	sampled_events_free(r.se);
+	r.v[CALLS] = (struct rec_event){ .period = 61, .now = 61, .unbounded = true, .counted = true,
+					 .sel = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CONTEXT_SWITCHES, .waits = true, .leader = CALLS } };
+	r.se = sampled_events_new(&r.ev, 1);
+	assert_int_equal(parse(&r, 99, 5, read, 4, &raw), SAMPLED_TAKEN);
+	assert_int_equal(raw.in.event, CALLS);
+	assert_int_equal(raw.in.period, 1);
+	assert_int_equal(sampled_events_waits(r.se, 99), 0);
+	/* Its own count goes on. */
+	assert_int_equal(parse(&r, 10 + CALLS, 6, read, 4, &raw), SAMPLED_TAKEN);
+	assert_int_equal(raw.in.period, 100);
+	sampled_events_free(r.se);
+	r.v[CLOCK].sel.config = PERF_COUNT_SW_PAGE_FAULTS;
+	r.se = sampled_events_new(&r.ev, 1);
+	assert_int_equal(parse(&r, 99, 5, read, 4, &raw), SAMPLED_BAD);	/* it may be of either */
+	rig_close(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +259,7 @@ int main(void)
 		cmocka_unit_test(thins),
 		cmocka_unit_test(reads_members),
 		cmocka_unit_test(forgets_ids),
+		cmocka_unit_test(other_id),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
