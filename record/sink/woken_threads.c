@@ -4,7 +4,7 @@ enum {
 	FOUND,		/* it has not switched so far */
 	ON,		/* a wake-up finds it only as it is about to sleep */
 	ASLEEP,
-	READY,		/* off, but it was preempted or woken */
+	READY,		/* off, but it was preempted or woken; or it was found and has been woken once */
 	ENDED,		/* it leaves the CPU once more, and for good */
 };
 
@@ -75,7 +75,7 @@ bool woken_threads_wake(struct woken_threads *t, uint32_t tid, uint32_t *pid)
 	if (!v || (uint32_t)*v == READY || (uint32_t)*v == ENDED)
 		return false;
 	*pid = (uint32_t)(*v >> 32);
-	if ((uint32_t)*v == ASLEEP)
+	if ((uint32_t)*v != ON)
 		*v = pack(*pid, READY);
 	return true;
 }

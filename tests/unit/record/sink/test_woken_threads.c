@@ -28,6 +28,7 @@ static void test_threads(void **state)
 	woken_threads_found(&t, 7, 8);
 	assert_true(woken_threads_wake(&t, 8, &pid));
 	assert_int_equal(pid, 7);
+	assert_false(woken_threads_wake(&t, 8, &pid));	/* it may run on a CPU that is not recorded */
 	woken_threads_switch(&t, &(struct ev_switch){ .pid = 7, .tid = 8 });
 	assert_true(woken_threads_wake(&t, 8, &pid));	/* it is about to sleep */
 	woken_threads_switch(&t, &(struct ev_switch){ .pid = 7, .tid = 8, .out = true });
