@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "events/open.h"
+#include "events/wakeup_events.h"
 
 static struct record_opts opts = { .freq = 99, .callgraph = CALLGRAPH_NONE, .all_cpus = true };
 static struct target target;
@@ -194,6 +195,44 @@ static void reads_groups(void **state)
 	close_events();
 }
 
+/* A CPU that comes back reports wake-ups again, into its ring, also one that is not sampled. */
+static void wakeups_again(void **state)
+{
+	struct wakeup_source src;
+	struct evsel sel;
+	uint32_t last;
+	int err;
+
+	(void)state;
+	ev = (struct events){ 0 };
+	target = (struct target){ .fs.fd = -1 };
+	strbuf_reset(&said);
+	log_divert(&said);
+	err = wakeup_events_find(&src);
+	opts.cpus = "0";
+	if (!err)
+		err = target_resolve(&target, &opts);
+	clock_at(&sel, 0);
+	if (!err)
+		err = events_open(&ev, &opts, &target, &sel, 1, &src, false);
+	log_divert(NULL);
+	opts.cpus = NULL;
+	if (err) {
+		print_message("# no wake-ups may be recorded here: %s", said.s ? said.s : "");
+		close_events();
+		skip();
+	}
+	assert_int_equal(ev.ndata, EVENT_RINGS + target.nall);
+	assert_int_equal(ev.nwakeups, target.nall);
+	last = (uint32_t)target.nall - 1;
+	assert_non_null(ev.data[EVENT_RINGS + last].page);
+	assert_true(ev.data[EVENT_RINGS + last].wakeups);
+	assert_int_equal(events_reopen_cpu(&ev, last, true), 0);
+	assert_int_equal(ev.nwakeups, target.nall + 1);
+	assert_int_equal(ev.wakeups[target.nall].cpu, last);
+	close_events();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -201,6 +240,7 @@ int main(void)
 		cmocka_unit_test(one_fails),
 		cmocka_unit_test(leaves_out),
 		cmocka_unit_test(reads_groups),
+		cmocka_unit_test(wakeups_again),
 	};
 
 	log_init("test");
