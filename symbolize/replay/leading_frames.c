@@ -103,8 +103,10 @@ void leading_field(const struct lead *lead, const char *fields, struct strbuf *o
 {
 	struct strbuf text = STRBUF_INIT;
 
+	/* It is text already. */
 	lead_field_text(lead, fields, &text);
-	folded_lead(out, text.s);
+	strbuf_reset(out);
+	folded_add_name(out, text.s);
 	strbuf_fini(&text);
 }
 

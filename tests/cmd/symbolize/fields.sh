@@ -74,6 +74,15 @@ check_rc "a field that no event has" 1 "$NSPROF" symbolize --by field:nope rec
 like "lists those that there are" "$(cat "$T/check.err")" "no event of 'rec' keeps a field 'nope': sched:sched_process_fork has parent_comm, parent_pid, child_comm, child_pid$"
 check_rc "--with-fields is for profiles" 129 "$NSPROF" symbolize --with-fields child_pid rec
 
+# A value that a tenant chose: a program's path.
+hostile=$'./=esc\e[2J;x'
+cp "$(type -P true)" "$hostile"
+"$NSPROF" record -q -e sched:sched_process_exec -c 1 --fields=all -o execs -- bash -c '"$1"; :' - "$hostile" >log 2>&1
+like "a hostile value as a frame" "$("$NSPROF" symbolize -q --by field:filename execs)" '^filename=\./=esc\\u\{1b\}\[2J\\u\{3b\}x;'
+"$NSPROF" symbolize -q --by field:filename,none execs >execs.folded
+is "and back" "$("$NSPROF" report -q --tree execs.folded --json | jq -r '.tree[] | select(.depth == 1) | .symbol' | grep esc)" 'filename=./=esc\u{1b}[2J;x'
+is "in a table" "$("$NSPROF" report -q --json --sort field:filename execs | jq -r '.rows[]["field:filename"]' | grep esc)" './=esc\u{1b}[2J;x'
+
 "$NSPROF" record -q -e sched:sched_process_fork -c 1 --fields -o numbers -- bash -c "$forks" >log 2>&1
 is "without text, numbers are there" "$("$NSPROF" script -q -F event,trace numbers | sed -nE 's/.*parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2/p' | sort)" "$(sort pids)"
 # By default, text is of the first event that has samples, and a tracepoint with "clock" in its name is none.
