@@ -130,7 +130,7 @@ int sandbox_file_user(uint32_t uid)
 	 * Not by the C library, which would change all threads. setfsuid(2) alone is not enough: in
 	 * /proc/sys the effective user counts, and user 0 writes there without any capability.
 	 */
-	if (syscall(SYS_setgroups, 0, NULL) || syscall(SYS_setresgid, -1, uid, -1))
+	if (syscall(SYS_setresgid, -1, uid, -1) || syscall(SYS_setgroups, 0, NULL))
 		err = -errno;
 	if (syscall(SYS_setresuid, -1, uid, -1))
 		err = -errno;
