@@ -25,9 +25,18 @@ static int try_one(const struct evsel *ev)
 
 int filter_try(const struct evlist *el)
 {
+	/* perf_event_set_filter() in kernel/events/core.c. */
+	const size_t most = (size_t)sysconf(_SC_PAGESIZE) - 1;
+
 	for (size_t i = 0; i < el->n; i++) {
 		const struct evsel *ev = &el->v[i];
 		int err = ev->filter ? try_one(ev) : 0;
+
+		if (err && strlen(ev->filter) > most) {
+			pr_err("the kernel refuses --filter '%.40s...' of event '%s': it has %zu bytes, and the kernel takes at most %zu", ev->filter,
+			       ev->name, strlen(ev->filter), most);
+			return -EINVAL;
+		}
 
 		if (!err)
 			continue;

@@ -151,6 +151,26 @@ static size_t find(const struct perfdata *pd, const char *name, bool (*fits)(con
 	return found;
 }
 
+/* Is @name the beginning or the end of the event's? */
+static bool has_part(const struct perfdata_attr *a, const char *name)
+{
+	const char *own = import_event_name(a);
+	const size_t n = strlen(own), len = strlen(name);
+
+	return len && len <= n && (!memcmp(own, name, len) || !memcmp(own + n - len, name, len));
+}
+
+/* The only event that has @name as a part, as find(). 0 also if there are several. */
+static size_t find_part(const struct perfdata *pd, const char *name)
+{
+	size_t first = find(pd, name, has_part);
+
+	for (size_t i = 0; first && i < pd->nattrs; i++)
+		if (i != first - 1 && has_part(&pd->attrs[i], name) && !same_event(pd, &pd->attrs[i], &pd->attrs[first - 1]))
+			first = 0;
+	return first;
+}
+
 /* Names event @e of the recording after the attr @a; @several: it has other attrs, too. */
 static void name_event(struct import_named *e, const struct perfdata_attr *a, bool several)
 {
@@ -191,6 +211,8 @@ int import_event_choose(struct import_event *ev, struct perfdata *pd, const char
 		whole = false;
 		first = find(pd, name, has_bare_name);
 	}
+	if (!first && name)
+		first = find_part(pd, name);
 	if (!first) {
 		tell_events(pd, name, shown);
 		return -ENOENT;

@@ -395,7 +395,8 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"- pid, tgid: the process, as 4711:nginx.\n"
 			"- tid: the thread.\n"
 			"- container, cgroup: where it ran.\n"
-			"- field:NAME: a field of a tracepoint recorded with --fields." },
+			"- field:NAME, NAME, TRACEPOINT.NAME: a field of a tracepoint recorded with "
+			"--fields." },
 		{ "children", 0, NULL, "count only a row's own samples, not those of its callees",
 		  OPT_SWITCH, &o->table.children,
 		  .more = "Rows are sorted by these, in the column Overhead." },

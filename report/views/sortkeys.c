@@ -8,6 +8,7 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "profile/lead_frames.h"
@@ -52,7 +53,7 @@ static const struct {
 	  "cache mem memory snoop tlb dtlb locked blocked dcacheline symbol_daddr dso_daddr symbol_iaddr phys_daddr data_page_size "
 	  "code_page_size simd type typeoff typecln", NO_DATA },
 	{ " transaction", "transactions are not recorded" },
-	{ " trace", "field:NAME has a row for each value of a field" },
+	{ " trace trace_fields", "field:NAME has a row for each value of a field" },
 };
 
 /* Why perf's key @text of @len bytes is unsupported; NULL: not a key of perf. */
@@ -72,32 +73,66 @@ static const char *why_refused(const char *text, size_t len)
 	return NULL;
 }
 
+/* The key that is meant by a misspelled one, as a question, or "". */
+static const char *suggestion(const char *text, size_t len, char *buf, size_t size)
+{
+	struct suggest s;
+
+	suggest_init(&s, text, len);
+	for (size_t k = 0; k < SORT_KEYS; k++)
+		if (*known[k].name)
+			suggest_offer(&s, known[k].name);
+	return suggest_text(&s, "", buf, size);
+}
+
 static int refuse(const char *text, size_t len)
 {
 	const char *why = why_refused(text, len);
+	char meant[200];
 
 	if (why)
 		pr_err("perf has the sort key '%.*s', nsprof does not: %s", (int)len, text, why);
 	else
-		pr_err("invalid sort key '%.*s'; the keys are symbol, dso, srcline, comm, pid, tid, container, cgroup and field:NAME, each at most once",
-		       (int)len, text);
+		pr_err("invalid sort key '%.*s'.%s The keys are symbol, dso, srcline, comm, pid, tid, container, cgroup and fields of "
+		       "tracepoints, each at most once", (int)len, text, suggestion(text, len, meant, sizeof(meant)));
 	return -EINVAL;
 }
 
 #define FIELD "field:"
 
+/* The length of the word at @s, as names of fields and tracepoints are. */
+static size_t word_length(const char *s)
+{
+	return strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
+/*
+ * "field:NAME", or as perf has it "NAME" or "TRACEPOINT.NAME". What is no key and looks like none is a
+ * field: whether there is one, the profile tells.
+ */
 static bool is_field(const char *text, size_t len)
 {
-	return len > strlen(FIELD) && !strncmp(text, FIELD, strlen(FIELD));
+	const size_t word = word_length(text);
+	char meant[200];
+
+	if (len > strlen(FIELD) && !strncmp(text, FIELD, strlen(FIELD)))
+		return true;
+	if (!word || why_refused(text, len) || *suggestion(text, len, meant, sizeof(meant)))
+		return false;
+	return word == len || (text[word] == '.' && word + 1 < len && word + 1 + word_length(text + word + 1) == len);
 }
 
 /* The name of the @k-th key, which is a field; *@len: its length. */
 static const char *field_name(const struct sortkeys *s, size_t k, size_t *len)
 {
-	const char *name = s->fields[k] + strlen(FIELD);
+	const char *text = s->fields[k], *dot = memchr(text, '.', strcspn(text, ","));
 
-	*len = strcspn(name, ",");
-	return name;
+	if (!strncmp(text, FIELD, strlen(FIELD)))
+		text += strlen(FIELD);
+	else if (dot)
+		text = dot + 1;
+	*len = strcspn(text, ",");
+	return text;
 }
 
 void sortkeys_fields(const struct sortkeys *s, struct strbuf *out)
@@ -124,9 +159,10 @@ int sortkeys_parse(const char *text, struct sortkeys *out)
 			if ((strlen(known[k].name) == len && !memcmp(known[k].name, text, len)) ||
 			    (known[k].other && strlen(known[k].other) == len && !memcmp(known[k].other, text, len)))
 				break;
-		if (is_field(text, len))
-			k = SORT_FIELD;
-		if (k == SORT_KEYS || out->n == SORT_MAX || (k == SORT_FIELD ? !is_field(text, len) : sortkeys_have(out, (enum sortkey)k)))
+		/* SORT_FIELD has no name of its own. */
+		if (k == SORT_KEYS || !len)
+			k = is_field(text, len) ? SORT_FIELD : SORT_KEYS;
+		if (k == SORT_KEYS || out->n == SORT_MAX || (k != SORT_FIELD && sortkeys_have(out, (enum sortkey)k)))
 			return refuse(text, len);
 		out->fields[out->n] = text;
 		out->keys[out->n++] = (enum sortkey)k;
@@ -144,11 +180,15 @@ bool sortkeys_have(const struct sortkeys *s, enum sortkey key)
 	return false;
 }
 
-/* Fields keep their name as title, and as key the name that --sort takes. */
+/* Fields keep their name as title, and have field:NAME as key. */
 static void field_column(const struct sortkeys *s, size_t k, struct groups *gs, struct grid *g)
 {
-	const uint32_t key = intern_addn(gs->texts, s->fields[k], strcspn(s->fields[k], ","));
+	size_t len;
+	const char *name = field_name(s, k, &len);
+	char *full = xasprintf(FIELD "%.*s", (int)len, name);
+	const uint32_t key = intern_add(gs->texts, full);
 
+	free(full);
 	grid_column(g, intern_str(gs->texts, key) + strlen(FIELD), intern_str(gs->texts, key), GRID_TEXT);
 }
 

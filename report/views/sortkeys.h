@@ -21,11 +21,14 @@ enum sortkey {
 
 struct sortkeys {
 	enum sortkey keys[SORT_MAX];	/* in the order of the columns */
-	const char *fields[SORT_MAX];	/* of SORT_FIELD: "field:NAME", up to a comma or NUL; borrowed */
+	const char *fields[SORT_MAX];	/* of SORT_FIELD: field:NAME, NAME or TRACEPOINT.NAME, up to a comma or NUL; borrowed */
 	size_t n;
 };
 
-/* Parses "comm,dso,symbol,field:NAME", in perf's spelling or ours. @text stays in use. 0, or -EINVAL after a message. */
+/*
+ * Parses "comm,dso,symbol,field:NAME", in perf's spelling or ours. Any other word may be a field. @text
+ * stays in use. 0, or -EINVAL after a message.
+ */
 int sortkeys_parse(const char *text, struct sortkeys *out);
 bool sortkeys_have(const struct sortkeys *s, enum sortkey key);
 /* Appends the names of fields, separated by commas. */

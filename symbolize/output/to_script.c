@@ -59,7 +59,7 @@ static bool theirs(const char *name, size_t len)
 /* perf's prefix "sw:" selects a type of events; all types are the same here. */
 static const char *without_type(const char *text)
 {
-	static const char *const types[] = { "hw:", "sw:" };
+	static const char *const types[] = { "hw:", "sw:", "trace:", "raw:", "break:", "synth:", "bpf:", "other:" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (!strncmp(text, types[i], strlen(types[i])))

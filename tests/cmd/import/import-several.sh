@@ -109,6 +109,15 @@ if perf --buildid-dir cache record -q -B -N -g -c 1000000 -e '{cpu-clock,page-fa
 else
 	skip "a group" "perf record cannot sample a group here: $(tail -n 1 log)"
 fi
+# ---- part of a name ----
+if perf record -q -B -N -e 'sched:sched_process_fork,sched:sched_process_exec' -o t.data -- "${work[@]}" >log 2>&1; then
+	is "--event takes a part of a name, as in a recording" "$("$NSPROF" script -q --event process_fork -F event t.data)" \
+		"$("$NSPROF" script -q --event sched:sched_process_fork -F event t.data)"
+	check_rc "but not of several" 1 "$NSPROF" script --event sched: t.data
+	like "which are listed" "$(cat "$T/check.err")" "it has 'sched:sched_process_fork', 'sched:sched_process_exec'"
+else
+	skip "part of a name" "perf records no tracepoints here: $(tail -n 1 log)"
+fi
 # ---- fields of tracepoints ----
 # perf's own words for sched_process_fork are "comm=bash pid=1 child_comm=bash child_pid=2".
 if perf record -q -B -N -R -e sched:sched_process_fork -o t.data -- "${work[@]}" >log 2>&1; then

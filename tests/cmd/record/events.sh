@@ -150,6 +150,8 @@ prev_comm==1|is text: write prev_comm=="1"
 prev_state=="x"|is a number, and is compared with text
 prev_state ~ 3|the kernel refuses --filter 'prev_state ~ 3' of event 'sched:sched_switch': Invalid argument
 LIST
+refuses "a filter that is too long" 129 "'prev_pid==1.*\.\.\.' of event 'sched:sched_switch': it has [0-9]+ bytes, and the kernel takes at most [0-9]+$" \
+	-e sched:sched_switch --filter "prev_pid==1$(printf ' || prev_pid==1%.0s' {1..5000})"
 takes "two filters are joined" -e sched:sched_switch --filter 'prev_state==2' --filter 'prev_pid>0'
 refuses "and both are checked" 129 "there is no field 'pid'" -e sched:sched_switch --filter 'prev_state==2' --filter 'pid>0'
 

@@ -16,6 +16,7 @@ forks='for i in 1 2 3; do sleep 0 & echo "$$ $!"; done >pids; wait'
 sort pids >want
 is "script -F trace has the fields" "$("$NSPROF" script -q -F event,trace rec | sed -nE 's/.*sched_process_fork: .*parent_pid=([0-9]+) .*child_pid=([0-9]+)$/\1 \2/p' | sort)" "$(cat want)"
 is "text is a word" "$("$NSPROF" script -q -F event,trace rec | grep -c 'parent_comm=bash ')" 3
+is "perf's prefix for tracepoints" "$("$NSPROF" script -q -F trace:event,trace rec)" "$("$NSPROF" script -q -F event,trace rec)"
 unlike "only where it is asked for" "$("$NSPROF" script rec 2>/dev/null)" 'child_pid'
 is "other events have none" "$("$NSPROF" script -q --event context-switches -F event,trace rec | grep . | sort -u | tr -d ' ')" "context-switches:"
 
@@ -48,6 +49,14 @@ like "the event with the field is taken" "$(cat err)" "this is 'sched:sched_proc
 is "report: a row for each value" "$("$NSPROF" report -q --json --event fork --sort field:parent_pid,field:child_pid rec | jq -r '.rows[] | "\(.["field:parent_pid"]) \(.["field:child_pid"]) \(.samples)"' | sort)" \
 	"$(sed 's/$/ 1/' want)"
 is "CSV names it" "$("$NSPROF" report -q --csv --event fork --no-children --sort field:child_pid rec | head -n 1)" "self,samples,field:child_pid"
+for key in child_pid sched_process_fork.child_pid; do
+	is "perf's spelling: --sort $key" "$("$NSPROF" report -q --csv --event fork --sort "comm,$key" rec)" "$("$NSPROF" report -q --csv --event fork --sort comm,field:child_pid rec)"
+done
+for key in symbl com '' a,,b; do
+	check_rc "no field: --sort '$key'" 129 "$NSPROF" report --sort "$key" rec
+done
+check_rc "another word is no field of this recording" 1 "$NSPROF" report --sort nosuch rec
+like "and those that are are listed" "$(cat "$T/check.err")" "keeps a field 'nosuch': sched:sched_process_fork has parent_comm"
 is "with several events, the others have none" "$("$NSPROF" report -q --json --percent-limit 0 --sort field:child_pid rec | jq -r '.rows[] | select(.["samples:context-switches"] > 0) | .["field:child_pid"]' | sort -u)" "[none]"
 is "the tree by field" "$("$NSPROF" report -q --json -g --percent-limit 0 --by field:child_pid rec | jq -r '.tree[] | select(.depth == 1) | .symbol' | sort)" \
 	"$(sed 's/.* /child_pid=/' want | sort)"
