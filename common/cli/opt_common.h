@@ -41,7 +41,7 @@
 
 #define OPT_COMMON_FILTER(to, take)								\
 	{ "filter", 0, "KEY=VALUE", "use only matching samples: container=web, time=10-20, ...", \
-	  OPT_CALL, to, take, .value = ",container=|cgroup=|comm=|pid=|nspid=|tid=|time=",	\
+	  OPT_CALL, to, take, .value = ",container=|cgroup=|comm=|pid=|nspid=|tid=|time=|state=", \
 	  .more =										\
 		"The option can be repeated, and one VALUE can hold several conditions, "	\
 		"separated by commas or blanks. A sample matches if it meets a condition for "	\
@@ -53,7 +53,9 @@
 		"- pid, nspid, tid: a number. nspid is the process's number in its own pid "	\
 		"namespace, pid and tid are those that the recorder saw.\n"			\
 		"- time: FROM-TO, FROM- or -TO, in seconds since the recording began. FROM is "	\
-		"included, TO is not.\n\n"							\
+		"included, TO is not.\n"							\
+		"- state: running, runnable, blocked or throttled. What is not off-cpu or wall "	\
+		"is running. script and the Firefox Profiler show samples before this is known.\n\n" \
 		"A filter changes no stack, and counts of losses stay those of the whole "	\
 		"recording. In a saved profile, times are rounded to its blocks." }
 #define OPT_COMMON_COMMS(to, take)								\

@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/lead_frames.h"
 
 #define NS_PER_S UINT64_C(1000000000)
 #define SECONDS_MAX UINT64_C(1000000000)	/* thirty years */
@@ -25,6 +26,7 @@ static const char *const key_names[FILTER_KEYS] = {
 	[FILTER_NSPID] = "nspid",
 	[FILTER_TID] = "tid",
 	[FILTER_TIME] = "time",
+	[FILTER_STATE] = "state",
 };
 
 const char *filter_key_name(enum filter_key key)
@@ -156,6 +158,21 @@ static bool parse_range(const char *text, uint64_t *from, uint64_t *to)
 	return parse_seconds(&p, to) && !*p && *from < *to;
 }
 
+/* "blocked", or as frames have it "[blocked]". */
+static bool parse_state(const char *text, uint64_t *out)
+{
+	const bool brackets = *text == '[';
+
+	for (int i = 0; i < STATES; i++) {
+		const char *name = lead_state_text((enum lead_state)i);
+
+		*out = (uint64_t)i;
+		if (brackets ? !strcmp(text, name) : strlen(text) + 2 == strlen(name) && !strncmp(text, name + 1, strlen(text)))
+			return true;
+	}
+	return false;
+}
+
 static int parse_value(struct filter_cond *c)
 {
 	switch (c->key) {
@@ -174,6 +191,13 @@ static int parse_value(struct filter_cond *c)
 			       c->text);
 			return -EINVAL;
 		}
+		return 0;
+	case FILTER_STATE:
+		if (!parse_state(c->text, &c->from)) {
+			pr_err("--filter state= takes running, runnable, blocked or throttled, not '%s'", c->text);
+			return -EINVAL;
+		}
+		c->to = c->from + 1;
 		return 0;
 	default:
 		if (!c->text[0]) {
@@ -217,7 +241,7 @@ int filter_add(struct filter *f, const char *text)
 
 		if (key == FILTER_KEYS) {
 			pr_err("--filter '%s' must begin with container=, cgroup=, comm=, pid=, nspid=, "
-			       "tid= or time=", text);
+			       "tid=, time= or state=", text);
 			return -EINVAL;
 		}
 		end = value_end(value);

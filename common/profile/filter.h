@@ -20,6 +20,7 @@ enum filter_key {
 	FILTER_NSPID,		/* in the process's own pid namespace */
 	FILTER_TID,
 	FILTER_TIME,		/* seconds since the recording began, FROM-TO without TO itself */
+	FILTER_STATE,		/* enum lead_state, by name; of a wait it is known when waits are weighed */
 	FILTER_KEYS,
 };
 

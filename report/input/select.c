@@ -12,6 +12,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/lead_frames.h"
 #include "profile/wait_frames.h"
 
 /* Checks the conditions of @f on threads. */
@@ -77,8 +78,17 @@ struct chosen {
 	const bool *threads;	/* by id */
 	const bool *frames;	/* by id of the innermost frame, or of what Self counts */
 	const struct wait_frames *waits;
-	const struct filter *times;
+	const struct filter *rest;	/* times and states */
 };
+
+/* What its thread does. */
+static enum lead_state state_of(const struct profile *p, uint32_t node)
+{
+	const struct profile_frame *f = &p->frames[p->nodes[node].frame];
+	const enum lead_state state = f->kind == PROFILE_USER && !f->dso ? lead_state_find(profile_text(p, f->name)) : STATES;
+
+	return state < STATES ? state : STATE_RUNNING;
+}
 
 /* A stack off the CPU ends with what the thread waits for and its state, and is in the function that waits. */
 static bool is_in(const struct profile *p, const struct chosen *ch, uint32_t node)
@@ -92,7 +102,8 @@ static bool is_in(const struct profile *p, const struct chosen *ch, uint32_t nod
 static bool is_chosen(const struct profile *p, const struct chosen *ch, const struct profile_count *c)
 {
 	return (!ch->threads || ch->threads[c->thread]) && (!ch->frames || is_in(p, ch, c->node)) &&
-	       (!ch->times || filter_accepts(ch->times, FILTER_TIME, NULL, (uint64_t)c->block * p->block_ns));
+	       (!ch->rest || (filter_accepts(ch->rest, FILTER_TIME, NULL, (uint64_t)c->block * p->block_ns) &&
+			       filter_accepts(ch->rest, FILTER_STATE, NULL, state_of(p, c->node))));
 }
 
 static void add_saturated(uint64_t *to, uint64_t n)
@@ -132,7 +143,7 @@ static size_t keep(struct profile *p, const struct chosen *ch)
 int select_counts(struct profile *p, const struct filter *f, const char *name)
 {
 	bool *in = xcalloc(p->nthreads, sizeof(*in));
-	const struct chosen ch = { .threads = in, .times = f };
+	const struct chosen ch = { .threads = in, .rest = f };
 	size_t n;
 
 	if (f->has[FILTER_TIME] && !p->block_ns) {

@@ -87,6 +87,12 @@ static bool leads_event(const struct symbolize_opts *o)
 	return o->split == LEAD_EVENT || lead_has(&o->lead, LEAD_EVENT);
 }
 
+/* Does the output have every single sample, with its own time? */
+static bool shows_each(const struct symbolize_opts *o)
+{
+	return o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
+}
+
 /* Does the output hold several events, each apart from the others? */
 static bool shows_events(const struct symbolize_opts *o)
 {
@@ -219,7 +225,8 @@ static int show(const struct symbolize_opts *o, struct stack_pass *p, struct rec
 	parser_working_on(0, NULL);
 	if (!o->output || !strcmp(o->output, "-"))
 		parser_output_begins();
-	if (o->filter.n)
+	/* A state leaves out waits, and no samples. */
+	if (o->filter.n && !(o->filter.has[FILTER_STATE] && p->col.states.known))
 		tell_leftout(&p->col);
 	err = write_stacks(o, &p->col, &nm, r, p->mods, out);
 	if (!err) {
@@ -342,7 +349,7 @@ static int symbolize(void *ctx)
 	opts.misses_wakeups = rec_reader_misses_wakeups(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
-	opts.each = o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
+	opts.each = shows_each(o);
 	if (o->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
 	p = (struct stack_pass){ .cache = run->cache, .inlines = o->inlines };
@@ -428,6 +435,11 @@ int symbolize_run(struct symbolize_opts *o)
 	int status;
 
 	log_set_verbosity(o->quiet ? -1 : o->verbose);
+	if (o->filter.has[FILTER_STATE] && shows_each(o)) {
+		pr_err("--filter state= does not work here: single samples are shown before it is known how long each wait was; "
+		       "nsprof report and folded text have states");
+		return EXIT_USAGE;
+	}
 	if (o->debuginfod && debuginfod_turn_on(o->servers))
 		return EXIT_FAILURE;
 	if (opener_start(!o->no_sandbox))

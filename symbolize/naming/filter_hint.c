@@ -88,7 +88,7 @@ static int on_sample(void *ctx, const struct replay_sample *s)
 		const char *text;
 		uint64_t value;
 
-		if (!sv->f->has[key])
+		if (!sv->f->has[key] || key == FILTER_STATE)
 			continue;
 		sv->met[key] += filter_meets(sv->f, key, s);
 		text = filter_text(key, s, &buf);
@@ -227,7 +227,7 @@ static void tell(const struct survey *sv)
 		return;
 	}
 	for (int k = 0; k < FILTER_KEYS; k++) {
-		if (!sv->f->has[k] || sv->met[k])
+		if (!sv->f->has[k] || sv->met[k] || k == FILTER_STATE)
 			continue;
 		if (k == FILTER_TIME)
 			tell_times(sv);
@@ -243,7 +243,11 @@ static void tell(const struct survey *sv)
 			continue;
 		strbuf_adds(&sb, sep);
 		add_conditions(sv->f, (enum filter_key)k, &sb);
-		strbuf_addf(&sb, " matches %" PRIu64, sv->met[k]);
+		/* The state is known only when waits are weighed. */
+		if (k == FILTER_STATE)
+			strbuf_adds(&sb, " matches none of them");
+		else
+			strbuf_addf(&sb, " matches %" PRIu64, sv->met[k]);
 		sep = ", ";
 	}
 	pr_err("%s", sb.s);

@@ -527,10 +527,12 @@ static enum filter_key first_miss(const struct collect *c, const struct replay_s
 {
 	if (ln->misses != FILTER_TIME || !c->opts.filter)
 		return ln->misses == FILTER_TIME ? FILTER_KEYS : ln->misses;
-	/* What counts is when the thread waited. */
+	/* What counts is when the thread waited, and in which state. */
 	if (collect_waits_off(c, s->ev->event) && !c->opts.each)
 		return FILTER_KEYS;
-	return filter_meets(c->opts.filter, FILTER_TIME, s) ? FILTER_KEYS : FILTER_TIME;
+	if (!filter_meets(c->opts.filter, FILTER_TIME, s))
+		return FILTER_TIME;
+	return filter_accepts(c->opts.filter, FILTER_STATE, NULL, STATE_RUNNING) ? FILTER_KEYS : FILTER_STATE;
 }
 
 /* A damaged recording may have samples of events that it does not describe. */

@@ -252,6 +252,8 @@ static void count_part(struct states *s, const struct wait_part *p)
 	const uint64_t *parked = may_be_parked(s, p) ? u64map_get(&s->parked, p->life) : NULL;
 	const struct wait_lead *lead = lead_of(s, p->life);
 
+	if (s->c->opts.filter && !filter_accepts(s->c->opts.filter, FILTER_STATE, NULL, state))
+		return;
 	sum->ns[state] += p->ns;
 	if (!p->sampled && !p->brief && p->kind != WAIT_RUNNING)
 		sum->unsampled_ns += p->ns;
@@ -353,6 +355,14 @@ static uint32_t brief_text(struct collect *c)
 	return collect_text(c, text);
 }
 
+static bool has_counts(const struct stacktree *tree)
+{
+	for (size_t i = 1; i < tree->n; i++)
+		if (tree->nodes[i].samples)
+			return true;
+	return false;
+}
+
 void collect_states_count(struct collect *c)
 {
 	struct states s = { .c = c, .cw = c->waits };
@@ -374,6 +384,8 @@ void collect_states_count(struct collect *c)
 		if (!is_hidden(&s, &s.parts[i]))
 			count_part(&s, &s.parts[i]);
 	sum_up(&s);
+	if (c->opts.filter && c->opts.filter->has[FILTER_STATE] && !has_counts(&c->tree))
+		c->samples = 0;
 	u64map_fini(&s.parked);
 	u64map_fini(&s.rerooted);
 	free(s.parts);

@@ -89,6 +89,24 @@ sym --format pprof -o p.gz
 is "pprof: a type that Pyroscope knows" "$(gzip -dc p.gz | grep -ac off_cpu)" 1
 check_rc "export: the wall clock has no samples of its own" 1 "$NSPROF" export --event wall -o x.perf ns
 like "which it says" "$(cat "$T/check.err")" "the event 'wall' has no samples of its own to export; without --event"
+for state in runnable blocked; do
+	is "--filter state=$state" "$(sym --event off-cpu --all --filter state=$state)" "$(sym --event off-cpu --all | grep "\[$state\] [0-9]*\$")"
+	is "report --filter state=$state: that column" "$(rows --event off-cpu --sort comm --filter "state=[$state]" | jq -c "[.rows[] | [.comm, .$state, .period]] | sort")" \
+		"$(rows --event off-cpu --sort comm | jq -c "[.rows[] | select(.$state > 0) | [.comm, .$state, .$state]] | sort")"
+done
+is "wall: what ran" "$(sym --event wall --filter state=running,comm=mixed | sum)" "$(awk '/^on mixed / { print $3 }' truth)"
+is "two states add up" "$(sym --event off-cpu --all --filter state=runnable --filter state=blocked | sum)" "$(sym --event off-cpu --all | sum)"
+is "a profile of a recording has the same" "$("$NSPROF" report -q --json -i ns --all --filter state=blocked --event off-cpu --sort comm | jq '[.rows[].period] | add')" \
+	"$(sym --event off-cpu --all --filter state=blocked | sum)"
+is "a clock's samples are of running threads" "$(sym --event cpu-clock --filter state=running)" "$(sym --event cpu-clock)"
+check_rc "no wait in a state" 1 "$NSPROF" symbolize --event off-cpu --filter state=throttled ns
+like "which it says" "$(<"$T/check.err")" 'no sample matches all --filter conditions: state=throttled matches none of them'
+check_rc "in a profile, too" 1 "$NSPROF" report --event off-cpu --filter state=throttled -i p
+check_rc "no such state" 129 "$NSPROF" report --filter state=asleep -i ns
+like "which lists them" "$(<"$T/check.err")" "--filter state= takes running, runnable, blocked or throttled, not 'asleep'"
+check_rc "script does not know them" 129 "$NSPROF" script --filter state=blocked -i ns
+is "annotate does" "$("$NSPROF" annotate -q --json --event wall --filter state=runnable -i ns app_outer | jq .functions[0].period)" \
+	"$(sym --event wall --keep-parked --filter state=runnable | grep ';app_outer;' | sum)"
 for event in off-cpu wall; do
 	for fn in app_outer main; do
 		is "annotate: $event at the calls of $fn" "$("$NSPROF" annotate -q --json --event $event -i ns $fn | jq '[.functions[].instructions[].period] | add')" \
