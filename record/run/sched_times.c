@@ -12,10 +12,11 @@
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
+#include "host/opener.h"
 #include "host/procfs.h"
 #include "sink/sink_switches.h"
 
-/* Room for three numbers, or for the fields of /proc/PID/stat up to the flags. */
+/* Room for three numbers, or for the fields of /proc/PID/stat up to the start time. */
 #define TEXT_MAX 512
 
 void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target)
@@ -124,10 +125,20 @@ static uint32_t number(const char *name)
 	return n && !*end ? (uint32_t)n : 0;
 }
 
+/* Is it an opener of ours that is to be left out? One that has just begun is known by its parent only. */
+static bool is_opener(const struct sched_times *st, int procfd)
+{
+	char text[TEXT_MAX];
+	uint64_t ticks;
+	uint32_t ppid;
+
+	return st->sink->leave_own && read_text(procfd, "stat", text) && !procfs_stat_start(text, &ticks, &ppid) && opener_owns(ppid);
+}
+
 void sched_times_begin(struct sched_times *st, uint32_t pid)
 {
 	const int procfd = st->sink->threads.on && !sink_switches_own(st->sink, pid) ? nsopen_process(pid) : -1;
-	const int fd = procfd < 0 ? -1 : nsopen_process_file(procfd, "task");
+	const int fd = procfd < 0 || is_opener(st, procfd) ? -1 : nsopen_process_file(procfd, "task");
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *de;
 

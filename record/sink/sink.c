@@ -8,7 +8,6 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "events/perf_layout.h"
-#include "host/opener.h"
 #include "sink/sink_side.h"
 #include "sink/sink_switches.h"
 
@@ -57,6 +56,7 @@ void sink_free(struct sink *s)
 	free(s->switches);
 	switch_threads_fini(&s->threads);
 	switch_sums_fini(&s->sums);
+	u64map_fini(&s->openers);
 	woken_threads_fini(&s->woken);
 	free(s->cpus);
 	seen_addrs_free(s->seen);
@@ -334,7 +334,7 @@ void sink_take(struct sink *s)
 
 	if (!in->cgroup || (s->cgroups.root_unsure && in->cgroup == CGROUP_ROOT_ID))
 		in->cgroup = sink_cgroups_guess(&s->cgroups, in->cgroup, in->pid);
-	if ((s->leave_own && (in->pid == s->own_pid || opener_owns(in->pid))) ||
+	if (sink_switches_own(s, in->pid) ||
 	    !sink_cgroups_wanted(&s->cgroups, in->cgroup, in->pid)) {
 		/*
 		 * If the kernel picks the samples, we were in one of the chosen cgroups ourselves.

@@ -65,6 +65,7 @@ struct sink {
 	bool shared_side;		/* side-band is among the samples: a loss may be of either */
 	bool leave_own;			/* samples of ourselves are left out */
 	uint32_t own_pid;
+	struct u64map openers;		/* set of pids of our openers that began while recording */
 	int err;			/* first write error, negative errno: ends all writing */
 	struct pressure pressure;
 	struct seen_addrs *seen;		/* owned */

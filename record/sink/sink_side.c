@@ -6,6 +6,7 @@
 
 #include "base/cursor.h"
 #include "events/perf_layout.h"
+#include "host/opener.h"
 #include "sink/sink.h"
 #include "sink/sink_switches.h"
 
@@ -29,8 +30,14 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 	bool ours;
 
 	/* A thread changes no mappings; a process begins or ends with its first one. */
-	if (ev->pid == ev->tid)
+	if (ev->pid == ev->tid) {
 		seen_addrs_forget(s->seen, ev->pid);
+		/* An opener runs before we are told its number. Only openers' own parent is among them. */
+		if (opener_owns(ev->ppid))
+			u64map_put(&s->openers, ev->pid, NULL);
+		else
+			u64map_del(&s->openers, ev->pid);
+	}
 	s->begun++;
 	ours = !sink_switches_own(s, ev->pid) && switch_threads_fork(&s->threads, ev);
 	if (proctab_fork(s->pt, ev)) {

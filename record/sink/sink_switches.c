@@ -30,7 +30,7 @@ static bool is_thread(const struct ev_switch *sw)
 
 bool sink_switches_own(const struct sink *s, uint32_t pid)
 {
-	return s->leave_own && (pid == s->own_pid || opener_owns(pid));
+	return s->leave_own && (pid == s->own_pid || u64map_get(&s->openers, pid) || opener_owns(pid));
 }
 
 static struct sink_cpu *cpu_of(struct sink *s, uint32_t cpu)

@@ -16,7 +16,9 @@
 
 #include "base/log.h"
 #include "drain_rig.h"
+#include "host/opener.h"
 #include "sink/execs.h"
+#include "sink/sink_switches.h"
 
 static void merge(void **state)
 {
@@ -90,6 +92,29 @@ static void sideband_first(void **state)
 	assert_int_equal(res.ksymbols, 1);
 	assert_int_equal(res.ksymbol_at, 1);
 	assert_int_equal(res.cgroups, 0);	/* no sample needs it */
+}
+
+/* An opener is ours before we are told its number, until somebody else has that number. */
+static void openers(void **state)
+{
+	enum { OPENER = 4000000 };
+	struct rig *r = rig_new(CALLGRAPH_NONE);
+	struct result res;
+	uint64_t pair;
+
+	(void)state;
+	assert_int_equal(opener_start(true), 0);
+	assert_true(opener_pid() > 0);
+	pair = OPENER | (uint64_t)opener_pid() << 32;
+	put_side(r, 0, PERF_RECORD_FORK, 5, (const uint64_t[]){ pair, pair, 5 }, 3);
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_true(sink_switches_own(r->sink, OPENER));
+	pair = OPENER | (uint64_t)PID << 32;
+	put_side(r, 0, PERF_RECORD_FORK, 6, (const uint64_t[]){ pair, pair, 6 }, 3);
+	drain_round(&r->drain, DRAIN_ALL, r->sink);
+	assert_false(sink_switches_own(r->sink, OPENER));
+	opener_stop();
+	rig_end(r, &res);
 }
 
 static void losses(void **state)
@@ -437,6 +462,7 @@ int main(void)
 		cmocka_unit_test(late_ones),
 		cmocka_unit_test(sideband_first),
 		cmocka_unit_test(losses),
+		cmocka_unit_test(openers),
 		cmocka_unit_test(stacks),
 		cmocka_unit_test(ourselves),
 		cmocka_unit_test(damaged),
