@@ -32,7 +32,7 @@ void sink_fork(struct sink *s, const struct ev_task *ev)
 	/* A thread changes no mappings; a process begins or ends with its first one. */
 	if (ev->pid == ev->tid) {
 		seen_addrs_forget(s->seen, ev->pid);
-		/* An opener runs before we are told its number. Only openers' own parent is among them. */
+		/* An opener runs before its number is known here. What its parent forks is one. */
 		if (opener_owns(ev->ppid))
 			u64map_put(&s->openers, ev->pid, NULL);
 		else

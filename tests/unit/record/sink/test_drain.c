@@ -94,7 +94,7 @@ static void sideband_first(void **state)
 	assert_int_equal(res.cgroups, 0);	/* no sample needs it */
 }
 
-/* An opener is ours before we are told its number, until somebody else has that number. */
+/* An opener is ours before its parent tells its number, until somebody else has that number. */
 static void openers(void **state)
 {
 	enum { OPENER = 4000000 };
