@@ -31,7 +31,7 @@ run() { # NAME ARGS...: record late while it waits; -p takes its number. Sets la
 		done_testing
 	fi
 	wait_for "grep -qs '^$late\$' '$CTR_V2/$A/cgroup.procs'" 10
-	"$NSPROF" record -v -o "$name" --off-cpu=1 "${@/#LATE/$late}" 2>"$name.err" &
+	"$NSPROF" record -v -o "$name" --off-cpu=1 --call-graph dwarf,8192 "${@/#LATE/$late}" 2>"$name.err" &
 	recorder=$!
 	wait_for "grep -q 'sampling began' $name.err || ! kill -0 $recorder" 20
 	echo >&9
