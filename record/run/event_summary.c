@@ -30,6 +30,15 @@ static struct ev_counts sum_of(const struct ledger_part *part, size_t event)
 	return sum;
 }
 
+size_t event_summary_counted(const struct events *ev, const struct ledger_part *part)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		n += sum_of(part, i).count != 0;
+	return n;
+}
+
 static double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;

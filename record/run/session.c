@@ -653,6 +653,7 @@ static int finish(struct session *s, struct loop *l)
 	sum.failed = err < 0;
 	sum.bytes = sum.failed ? rec_writer_bytes(s->w) : s->spool.total_bytes;
 	s->ledger.l = s->spool.total.l;
+	sum.counted = event_summary_counted(&s->ev, &s->spool.total);
 	if (sum.tasks && !s->ledger.l.lost_sideband)
 		sum.barred = proctab_barred(s->pt, &sum.barred_comm);
 	rs = chosen_samples(s);

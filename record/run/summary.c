@@ -182,7 +182,10 @@ static void tell_none(const struct ev_ledger *l, const struct record_opts *o, co
 	else if (s->waiting)
 		pr_warn("no samples: no thread of the target left a CPU while it was recorded; the times of %zu thread%s are in the file",
 			s->waiting, plural(s->waiting));
-	else if (s->nevents > 1)
+	else if (s->nevents > 1 && s->counted && !l->own)
+		pr_warn("no samples, though the kernel counted %zu of the %zu events: they came less often than their periods; use a %s, or record for "
+			"longer", s->counted, s->nevents, o->period ? "smaller -c" : "higher -F");
+	else if (s->nevents > 1 && !l->own)
 		pr_warn("no samples: none of the %zu events happened in the target while it was recorded", s->nevents);
 	else if (s->clock && s->used_known)
 		tell_unseen(s->used_us * 1000, o, s);

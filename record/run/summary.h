@@ -35,6 +35,7 @@ struct summary {
 	size_t waiting;		/* threads that live and whose switches are recorded */
 	const struct switch_sums *times;	/* of all recorded threads, with --off-cpu */
 	size_t nevents;		/* of several events, the fields here are about the first */
+	size_t counted;		/* events that the kernel counted at all */
 	const char *event;	/* "cpu-clock"; its modifier: "", "u" or "k" */
 	const char *modifier;
 	uint64_t period;	/* of the event; for clocks 1/frequency in ns; 0 = it changes */
