@@ -60,7 +60,7 @@ libs = $(if $(filter-out common,$(1)),$(B)/lib$(1).a) $(B)/libcommon.a
 # Installed with the programs.
 MAN1 = $(patsubst contrib/man/%.in,$(B)/man/%,$(wildcard contrib/man/*.1.in))
 MAN5 := $(wildcard contrib/man/*.5)
-DOCS := $(wildcard README.md DESIGN.md BENCH.md LICENSE)
+DOCS := $(wildcard README.md DESIGN.md BENCH.md SECURITY.md CONTRIBUTING.md NEWS LICENSE)
 PAGES := $(wildcard contrib/doc/*)
 
 UNIT_SRCS := $(wildcard tests/unit/*/*/test_*.c)
