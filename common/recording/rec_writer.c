@@ -161,6 +161,14 @@ static int stream_done(struct rec_writer *w)
 	return rec_out_error(w->out);
 }
 
+/* Ends a file or segment. One in which nothing happened says what its events are, too. */
+static void end_part(struct rec_writer *w)
+{
+	if (w->table.n && !w->since_key)
+		open_stream(w);
+	flush_stream(w);
+}
+
 /* ---- interface ---- */
 
 static uint64_t wall_ns_now(void)
@@ -538,7 +546,7 @@ int rec_writer_finish(struct rec_writer *w)
 {
 	if (!w->finished) {
 		flush_info(w);
-		flush_stream(w);
+		end_part(w);
 		if (!rec_out_is_memory(w->out))
 			rec_out_finish(w, w->out);
 		rec_queue_join(w->queue);
@@ -576,7 +584,7 @@ struct rec_out *rec_writer_turn(struct rec_writer *w, int fd, int *err)
 	if (!out)
 		return NULL;
 	flush_info(w);
-	flush_stream(w);
+	end_part(w);
 	w->out = out;
 	w->start = now;
 	w->info_told = 0;
@@ -586,7 +594,7 @@ struct rec_out *rec_writer_turn(struct rec_writer *w, int fd, int *err)
 
 uint32_t rec_writer_segment(struct rec_writer *w)
 {
-	flush_stream(w);
+	end_part(w);
 	w->since_key = 0;
 	return rec_out_next_segment(w->out);
 }

@@ -156,6 +156,8 @@ check "its clock comes first" grep -q '^event event .* index=0 role=0 .* name=cp
 check "off-cpu is the second" grep -q '^event event .* index=1 role=1 .* name=off-cpu' wall.txt
 
 check "over several files" record --off-cpu --switch-output=0.3s -o many -- "$BUILD/tests/targets/waits" 0.8 alternate
+# A file in which no thread went anywhere says so, too.
+check "over files of which some are empty" record --off-cpu --switch-output=0.1s -o many.idle -- sleep 0.5
 for f in many.*; do
 	check "read $f" read_it "$f"
 	check "$f says what its event is" grep -q '^event event .* role=1 .* name=off-cpu' "$f.txt"
