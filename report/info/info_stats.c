@@ -182,8 +182,11 @@ static void describe_containers(struct collect *c)
 	for (size_t i = 0; i < n; i++) {
 		uint32_t path = intern_add(st->strings, ctr[i].cgroup);
 
-		if (u64map_get(&c->containers, path) || ctr[i].quota_us || ctr[i].nr_throttled)
-			st->container[container_at(c, path)].ctr = &ctr[i];
+		if (u64map_get(&c->containers, path) || ctr[i].quota_us || ctr[i].nr_throttled) {
+			const uint64_t at = container_at(c, path);	/* may move the rows */
+
+			st->container[at].ctr = &ctr[i];
+		}
 	}
 }
 

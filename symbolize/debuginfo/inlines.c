@@ -633,6 +633,7 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 		uint64_t at = cu->ranges.v[i].start, end = cu->ranges.v[i].end;
 		const struct inline_func *fn;
 		struct place pl = { .cu = NULL };
+		uint32_t index;
 
 		if (cu->ranges.v[i].id != id)
 			continue;
@@ -641,7 +642,8 @@ static void keep_ranges(struct inline_index *ix, struct inline_cu *cu, uint32_t 
 		 * function.
 		 */
 		find_unit(ix, at, &pl);
-		cu = &ix->cus[cu_index(ix, unit)];	/* may have moved */
+		index = cu_index(ix, unit);
+		cu = &ix->cus[index];	/* may have moved */
 		fn = &cu->funcs[id];
 		if (!pl.fn || pl.fn != fn)
 			continue;

@@ -153,6 +153,14 @@ static uint32_t of_location(struct name_accounts *na, const struct location *loc
 	}
 }
 
+/* Valid until the next account is opened. */
+static struct account *account_of(struct name_accounts *na, const struct location *loc)
+{
+	const uint32_t id = of_location(na, loc);
+
+	return &na->v[id];
+}
+
 /* ---- how often ---- */
 
 /* A frame is written for each stack that ends in it or above it. */
@@ -171,7 +179,7 @@ static void weigh(struct name_accounts *na, const struct stacktree *tree, bool e
 	}
 	free(ends);
 	for (size_t i = 0; i < na->ls->n; i++)
-		na->v[of_location(na, &na->ls->locs[i])].shown += (uint64_t)na->weights[i] * LONGNAME_BRIEF;
+		account_of(na, &na->ls->locs[i])->shown += (uint64_t)na->weights[i] * LONGNAME_BRIEF;
 }
 
 struct name_accounts *name_accounts_new(const struct replay *rp, const struct locations *ls, const struct stacktree *tree, bool each)
@@ -258,12 +266,15 @@ bool name_accounts_spent(const struct name_accounts *na)
 
 size_t *name_accounts_room(struct name_accounts *na, const struct image *img)
 {
-	return &na->v[of_image(na, img)].kept;
+	const uint32_t id = of_image(na, img);
+
+	return &na->v[id].kept;
 }
 
 bool name_accounts_read(struct name_accounts *na, const struct image *img, uint64_t bytes)
 {
-	struct account *a = &na->v[of_image(na, img)];
+	const uint32_t id = of_image(na, img);
+	struct account *a = &na->v[id];
 
 	if (bytes > a->read) {
 		a->unread++;
