@@ -100,12 +100,27 @@ static uint32_t element_size(const char *type)
 	return 1;
 }
 
+/* Is it a number of 8 bytes that is called an address: "ip", "caller_ip", "fault_address", "call_site"? */
+static bool is_address(const struct tp_field *fd)
+{
+	static const char *const words[] = { "ip", "rip", "addr", "address", "paddr", "call_site" };
+	const size_t len = strlen(fd->name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(words) && fd->size == 8 && !fd->is_signed; i++) {
+		const size_t n = strlen(words[i]);
+
+		if (n <= len && !strcmp(fd->name + len - n, words[i]) && (n == len || fd->name[len - n - 1] == '_'))
+			return true;
+	}
+	return false;
+}
+
 /* @type is complete, @count the number in its brackets: 0 if there is none, or it is no number. */
 static void classify(struct tp_field *fd, bool array, uint32_t count)
 {
 	fd->dynamic = has_word(fd->type, "__data_loc") || has_word(fd->type, "__rel_loc");
 	fd->relative = has_word(fd->type, "__rel_loc");
-	fd->pointer = strchr(fd->type, '*');
+	fd->pointer = strchr(fd->type, '*') || (!array && is_address(fd));
 	fd->each = 1;
 	if (array && is_char(fd->type)) {
 		fd->kind = TP_TEXT;

@@ -28,7 +28,7 @@ struct tp_field {
 	uint32_t each;		/* bytes of one number; 1 for text and bytes */
 	enum tp_kind kind;
 	bool is_signed;
-	bool pointer;		/* an address: shown with base 16 */
+	bool pointer;		/* an address, by its type or its name: shown with base 16 */
 	bool common;		/* one of those that all tracepoints have, "common_type" */
 	/*
 	 * The record holds 4 bytes that tell where the value is: offset in the low half, bytes in

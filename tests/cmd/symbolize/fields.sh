@@ -32,7 +32,7 @@ else
 	skip "perf script shows them" "needs a perf that runs"
 fi
 # Numbers and text of all kinds: signed and unsigned, pointers, arrays.
-"$NSPROF" record -q -e 'syscalls:sys_enter_openat,sched:sched_stat_runtime,block:*,sched:sched_wakeup' --fields=all -o kinds -- \
+"$NSPROF" record -q -e 'syscalls:sys_enter_openat,syscalls:sys_enter_munmap,sched:sched_stat_runtime,block:*,sched:sched_wakeup' --fields=all -o kinds -- \
 	sh -c 'dd if=/dev/zero of=x bs=64k count=4 conv=fsync; sleep 0.1' >log 2>&1
 "$NSPROF" script -q -F comm,event,trace kinds | shown >want.kinds
 "$NSPROF" export -q -o kinds.perf kinds

@@ -231,6 +231,33 @@ static void as_text(void **state)
 	strbuf_fini(&sb);
 }
 
+/* Numbers that are addresses by their names have base 16. */
+static void addresses(void **state)
+{
+	static const struct { const char *decl, *size, *sign, *shown; } cases[] = {
+		{ "unsigned long ip", "8", "0", "0xffffffff81000000" }, { "unsigned long caller_ip", "8", "0", "0xffffffff81000000" },
+		{ "unsigned long call_site", "8", "0", "0xffffffff81000000" }, { "u64 fault_address", "8", "0", "0xffffffff81000000" },
+		{ "unsigned long addr", "8", "0", "0xffffffff81000000" }, { "unsigned long zip", "8", "0", "18446744071578845184" },
+		{ "unsigned long addresses", "8", "0", "18446744071578845184" }, { "unsigned int ip", "4", "0", "2164260864" },
+		{ "long addr", "8", "1", "-2130706432" },
+	};
+	const uint64_t value = 0xffffffff81000000;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct strbuf line = STRBUF_INIT, shown = STRBUF_INIT;
+		struct tp_format f;
+
+		strbuf_addf(&line, "field:%s;\toffset:0;\tsize:%s;\tsigned:%s;\n", cases[i].decl, cases[i].size, cases[i].sign);
+		assert_int_equal(tp_format_parse(&f, line.s, line.len), 0);
+		tp_value_text(&f.v[0], &value, sizeof(value), &shown);
+		assert_string_equal(shown.s, cases[i].shown);
+		tp_format_fini(&f);
+		strbuf_fini(&line);
+		strbuf_fini(&shown);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -240,6 +267,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(hidden, setup, teardown),
 		cmocka_unit_test_setup_teardown(lines, setup, teardown),
 		cmocka_unit_test(malformed),
+		cmocka_unit_test(addresses),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
