@@ -138,6 +138,17 @@ if command -v chromium >/dev/null && command -v node >/dev/null; then
 	EVENT=1 timeout 100 node "$TOOLS/page.js" p.html "$TOOLS/events_page.js" >got 2>&1
 	check "an event that is picked looks as in a page of its own" diff want got
 	check "with counts and facts" grep -q '^event=cycles$' got
+	# p without the samples of its first event.
+	awk -F'\t' '$1 != "C" || $7 > 0' p | awk -F'\t' -v OFS='\t' '$1 == "E" { $2 = NR - 1 } { print }' >late
+	cat >opened.js <<-'JS'
+		module.exports = async function (p) {
+			console.log(await p.eval('[document.getElementById("event").value, nsprofPage.flame.w[0], document.getElementById("summary").textContent].join()'));
+			console.log(p.errors.join());
+		};
+	JS
+	"$NSPROF" report -q --format html -o late.html late
+	timeout 100 node "$TOOLS/page.js" late.html opened.js >got 2>&1
+	like "the page opens with the first event that has samples" "$(<got)" "^1,$("$NSPROF" report --json e1 | jq .total),"
 else
 	skip "the page's list of events" "needs chromium and node"
 fi
