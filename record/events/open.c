@@ -136,6 +136,22 @@ static void explain(const struct events *ev, size_t event, const struct event_pl
 		refusal_explain(err, sel, t, target_is_tasks(t) ? at->pid : -1, (uint32_t)at->cpu, fds_needed(ev));
 }
 
+/* The same, with what helps if there are others. */
+static void explain_alone(const struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
+{
+	struct strbuf why = STRBUF_INIT;
+
+	if (!is_of_event(err) || !event_list_others(ev, event)) {
+		explain(ev, event, at, cg, err);
+		return;
+	}
+	log_divert(&why);
+	explain(ev, event, at, cg, err);
+	log_divert(NULL);
+	pr_err("%.*s; --optional-events records the others without it", why.s ? (int)strcspn(why.s, "\n") : 0, why.s ? why.s : "");
+	strbuf_fini(&why);
+}
+
 /* --optional-events: the recording goes on without the event, and says why. */
 static void leave_out(struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
 {
@@ -247,9 +263,7 @@ static int open_samples(struct events *ev, int pid, const struct cgroup *cg)
 		if (err == -ESRCH && t->kind == TARGET_PIDS)
 			return 0;
 		if (err) {
-			explain(ev, event, &at, cg, err);
-			if (is_of_event(err) && event_list_others(ev, event))
-				pr_info("--optional-events records the others without it");
+			explain_alone(ev, event, &at, cg, err);
 			return err;
 		}
 	}
