@@ -76,6 +76,7 @@ static int unknown_term(struct event_parser *p, const struct pmu *pmu, const str
 	char **events, **terms, meant[300];
 	const size_t nevents = pmu_names(all, pmu, "events", &events), nterms = pmu_names(all, pmu, "format", &terms);
 	struct strbuf list = STRBUF_INIT;
+	const char *listed;
 	struct suggest s;
 
 	p->absent = true;
@@ -86,9 +87,11 @@ static int unknown_term(struct event_parser *p, const struct pmu *pmu, const str
 		suggest_offer(&s, terms[i]);
 		strbuf_addf(&list, "%s%s", i ? ", " : "", terms[i]);
 	}
-	pr_err("event '%.*s': PMU '%s' has no event or term '%.*s'.%s Its terms are %s; 'nsprof list %s/' shows its events.",
+	/* nsprof-list has no other PMU without events; those of the software PMU are the kernel's own. */
+	listed = nevents + nterms ? pmu->name : pmu->type == PERF_TYPE_SOFTWARE ? "sw" : "pmu";
+	pr_err("event '%.*s': PMU '%s' has no event or term '%.*s'.%s Its terms are %s; 'nsprof list %s%s' shows events.",
 	       (int)whole.len, whole.s, pmu->name, (int)t->name.len, t->name.s, suggest_text(&s, "", meant, sizeof(meant)),
-	       nterms ? list.s : "config, config1 and config2", pmu->name);
+	       nterms ? list.s : "config, config1 and config2", listed, nevents + nterms ? "/" : "");
 	strbuf_fini(&list);
 	name_list_free(events, nevents);
 	name_list_free(terms, nterms);

@@ -32,7 +32,7 @@ nosuch|unknown event 'nosuch'
 page-fault|Did you mean 'page-faults'\?
 cpu-clok:u|unknown event 'cpu-clok'\. Did you mean 'cpu-clock'\?
 nosuchpmu/x=1/|there is no PMU 'nosuchpmu'.* This machine has .*software
-software/x=1/|PMU 'software' has no event or term 'x'
+software/x=1/|PMU 'software' has no event or term 'x'.*'nsprof list sw' shows events
 cpu-clock/nosuch=1/|unknown term 'nosuch' in event 'cpu-clock/nosuch=1/'
 cpu-clock/period=0/|invalid period in event
 cpu-clock/period=1|the second slash is missing
