@@ -36,9 +36,9 @@ void log_redirect(log_taker to, void *ctx);
 struct strbuf;
 /*
  * Like log_redirect(), into memory: appends messages to @to, one per line; NULL: prints them again.
- * In log_divert.c.
+ * Returns where they went before, for the caller to put back. In log_divert.c.
  */
-void log_divert(struct strbuf *to);
+struct strbuf *log_divert(struct strbuf *to);
 
 /* "nsprof record: error: ..." Always printed. */
 void pr_err(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

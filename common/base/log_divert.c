@@ -7,7 +7,12 @@ static void add_line(void *to, const char *line, size_t len)
 	strbuf_add(to, line, len);
 }
 
-void log_divert(struct strbuf *to)
+struct strbuf *log_divert(struct strbuf *to)
 {
+	static struct strbuf *diverted;
+	struct strbuf *before = diverted;
+
+	diverted = to;
 	log_redirect(to ? add_line : NULL, to);
+	return before;
 }

@@ -139,15 +139,15 @@ static void explain(const struct events *ev, size_t event, const struct event_pl
 /* The same, with what helps if there are others. */
 static void explain_alone(const struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
 {
-	struct strbuf why = STRBUF_INIT;
+	struct strbuf why = STRBUF_INIT, *before;
 
 	if (!is_of_event(err) || !event_list_others(ev, event)) {
 		explain(ev, event, at, cg, err);
 		return;
 	}
-	log_divert(&why);
+	before = log_divert(&why);
 	explain(ev, event, at, cg, err);
-	log_divert(NULL);
+	log_divert(before);
 	pr_err("%.*s; --optional-events records the others without it", why.s ? (int)strcspn(why.s, "\n") : 0, why.s ? why.s : "");
 	strbuf_fini(&why);
 }
@@ -155,11 +155,11 @@ static void explain_alone(const struct events *ev, size_t event, const struct ev
 /* --optional-events: the recording goes on without the event, and says why. */
 static void leave_out(struct events *ev, size_t event, const struct event_place *at, const struct cgroup *cg, int err)
 {
-	struct strbuf why = STRBUF_INIT;
+	struct strbuf why = STRBUF_INIT, *before;
 
-	log_divert(&why);
+	before = log_divert(&why);
 	explain(ev, event, at, cg, err);
-	log_divert(NULL);
+	log_divert(before);
 	event_list_leave_out(ev, event, err, why.s ? why.s : strerror(-err));
 	strbuf_fini(&why);
 }

@@ -81,14 +81,14 @@ static int open_on(struct events *ev, uint32_t c)
 static void explain(const struct events *ev, int err, uint32_t c)
 {
 	const struct target all = { .kind = TARGET_ALL };
-	struct strbuf why = STRBUF_INIT;
+	struct strbuf why = STRBUF_INIT, *before;
 	struct evsel sel;
 
 	evsel_init(&sel, GROUP ":" NAME, PERF_TYPE_TRACEPOINT, ev->wakeup_source.id);
 	sel.tracepoint = true;
-	log_divert(&why);
+	before = log_divert(&why);
 	refusal_explain(err, &sel, &all, -1, ev->target->cpus[c], ev->nwakeups + ev->target->nall);
-	log_divert(NULL);
+	log_divert(before);
 	pr_err("--wakeups: %.*s", why.s ? (int)strcspn(why.s, "\n") : 0, why.s ? why.s : "");
 	strbuf_fini(&why);
 }

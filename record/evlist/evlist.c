@@ -48,15 +48,15 @@ static void leave_out(struct evlist *el, const char *name, size_t len, const cha
 /* One event, which is left out if it is optional and absent. As event_parse(). */
 static int parse_event(struct event_parser *p, struct piece event)
 {
-	struct strbuf said = STRBUF_INIT;
+	struct strbuf said = STRBUF_INIT, *before;
 	int err;
 
 	p->absent = false;
 	if (!p->spec->optional)
 		return event_parse(p, event);
-	log_divert(&said);
+	before = log_divert(&said);
 	err = event_parse(p, event);
-	log_divert(NULL);
+	log_divert(before);
 	if (err && p->absent) {
 		leave_out(p->el, event.s, event.len, said.s);
 		p->leader_absent |= p->in_group && p->el->n == p->group_first;

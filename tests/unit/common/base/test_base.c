@@ -594,6 +594,24 @@ static void log_diverted(void **state)
 	strbuf_fini(&sb);
 }
 
+/* Code that diverts messages is called by code that does so, too. */
+static void log_diverted_twice(void **state)
+{
+	struct strbuf outer = STRBUF_INIT, inner = STRBUF_INIT, *before;
+
+	(void)state;
+	assert_null(log_divert(&outer));
+	before = log_divert(&inner);
+	pr_err("in");
+	assert_ptr_equal(log_divert(before), &inner);
+	pr_err("out");
+	log_divert(NULL);
+	assert_string_equal(inner.s, "in\n");
+	assert_string_equal(outer.s, "out\n");
+	strbuf_fini(&outer);
+	strbuf_fini(&inner);
+}
+
 /* Callers pass errno on after a message; a closed stderr must not change it. */
 static void log_keeps_errno(void **state)
 {
@@ -720,6 +738,7 @@ int main(void)
 		cmocka_unit_test(log_levels),
 		cmocka_unit_test(log_disarms_and_cuts),
 		cmocka_unit_test(log_diverted),
+		cmocka_unit_test(log_diverted_twice),
 		cmocka_unit_test(log_keeps_errno),
 		cmocka_unit_test(out_of_memory_ends_the_program),
 	};
