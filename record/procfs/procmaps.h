@@ -27,6 +27,7 @@ struct map_entry {
 	uint32_t prot, flags;		/* PROT_*, MAP_* */
 	uint32_t dev_major, dev_minor;	/* 0xfe, 0; all four are 0 if there is a build-id instead */
 	uint64_t ino, ino_gen;		/* 1234, 0 */
+	uint64_t since;			/* ns, clock_mono_ns(): it was mapped then or before; 0 = unknown */
 	uint32_t path;			/* id in the interner, without " (deleted)" */
 	uint8_t kind;			/* enum mapping_kind */
 	bool deleted;

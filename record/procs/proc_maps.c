@@ -179,6 +179,8 @@ void proc_add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, 
 {
 	struct mapset *now;
 
+	if (!e->since)
+		e->since = time;
 	if (p->overfull) {
 		tenant_left_out(p->tenant, BUDGET_MAPS, 1);
 		return;
