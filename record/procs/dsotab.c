@@ -429,9 +429,10 @@ static int check_inode(const struct map_entry *e, int fd, const struct stat *st)
 /*
  * Is inode @st younger than mapping @e? Then it is another file that was given the number of the
  * mapped one, perhaps with the file system: a container's successor has the same numbers in memory.
- * If only the number of the mount namespace leads to it (@by_number), the tick is in doubt, too.
+ * File systems take the time of the last tick. @sure: the root is the process's, so that its file is
+ * never younger by that.
  */
-static bool is_younger(const struct dsotab *dt, const struct map_entry *e, const struct stat *st, bool by_number)
+static bool is_younger(const struct dsotab *dt, const struct map_entry *e, const struct stat *st, bool sure)
 {
 	const int64_t ctime = (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 	struct timespec wall;
@@ -439,7 +440,7 @@ static bool is_younger(const struct dsotab *dt, const struct map_entry *e, const
 	if (!e->since || dt->detached || clock_gettime(CLOCK_REALTIME, &wall))
 		return false;
 	return ctime > (int64_t)wall.tv_sec * 1000000000 + wall.tv_nsec - (int64_t)(clock_mono_ns() - e->since) -
-		(by_number ? clock_file_late_ns() : 0);
+		(sure ? 0 : clock_file_late_ns());
 }
 
 static int open_below_root(struct dsotab *dt, const struct map_user *u, const struct map_entry *e, struct stat *st)
@@ -450,7 +451,8 @@ static int open_below_root(struct dsotab *dt, const struct map_user *u, const st
 
 	if (r && r->root.fd >= 0)
 		fd = check_inode(e, nsopen_file(r->root.fd, intern_str(dt->paths, e->path), 0, st), st);
-	if (fd >= 0 && (!is_on_mapped_fs(dt, e, fd, st, r, by_number) || is_younger(dt, e, st, by_number))) {
+	if (fd >= 0 && (!is_on_mapped_fs(dt, e, fd, st, r, by_number) ||
+			is_younger(dt, e, st, !by_number || r->mnt_ns == dt->own_mnt_ns))) {
 		nsopen_close(fd);
 		fd = -ESTALE;
 	}

@@ -128,6 +128,7 @@ static int setup(void **state)
 	if (!pid)
 		_exit(0);
 	snprintf(map, sizeof(map), "/tmp/perf-%d.map", (int)pid);
+	unlink(map);	/* of an earlier process with this number */
 	waitpid(pid, NULL, 0);
 	if (!mkdtemp(top))
 		return -1;

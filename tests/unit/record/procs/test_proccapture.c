@@ -64,12 +64,13 @@ static void test_tenant_without_time(void **state)
 }
 
 /* The side-band of an exec of program @path by @pid, which nobody can look up. */
-static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
+static void gone_exec(uint32_t pid, const char *path, uint64_t time, uint64_t ino_off)
 {
 	struct kmmap m = kmmap(pid, 0x400000, 0x10000, path);
 	struct stat st;
 
 	assert_int_equal(stat(path, &st), 0);
+	m.time = time;
 	m.ino = st.st_ino + ino_off;
 	m.dev_major = major(st.st_dev);
 	m.dev_minor = minor(st.st_dev);
@@ -85,46 +86,50 @@ static void gone_exec(uint32_t pid, const char *path, uint64_t ino_off)
  */
 static void test_own_child_gone(void **state)
 {
-	char dir[] = "/tmp/own-XXXXXX", copies[5][64], cmd[400];
+	char dir[] = "/tmp/own-XXXXXX", copies[6][64], cmd[500];
 	const uint32_t pid = GONE;
-	uint32_t i, have[5] = { 0 };
+	uint32_t i, have[6] = { 0 };
 	struct stat st;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	/* Without a build-id, which would make them one. */
-	for (i = 0; i < 5; i++) {
+	for (i = 0; i < 6; i++) {
 		snprintf(copies[i], sizeof(copies[i]), "%s/%u", dir, i);
 		snprintf(cmd, sizeof(cmd), "objcopy --remove-section=.note.gnu.build-id /bin/true '%s'", copies[i]);
 		assert_int_equal(system(cmd), 0);
 	}
 	proctab_own_child(pt, pid);
-	gone_exec(pid, copies[0], 0);
+	gone_exec(pid, copies[0], now(), 0);
 	fork_of(pid + 1, pid);
-	gone_exec(pid + 1, copies[1], 0);
+	gone_exec(pid + 1, copies[1], now(), 0);
 	fork_of(pid + 2, pid);
-	gone_exec(pid + 2, copies[2], 1);
+	gone_exec(pid + 2, copies[2], now(), 1);
 	fork_of(pid + 3, pid);
 	proctab_namespaces(pt, pid + 3, 111, 0, 0);
-	gone_exec(pid + 3, copies[3], 0);
-	gone_exec(pid + 4, copies[4], 0);
+	gone_exec(pid + 3, copies[3], now(), 0);
+	gone_exec(pid + 4, copies[4], now(), 0);
+	/* It was mapped before the file was made: that has the number of one that is gone. */
+	fork_of(pid + 5, pid);
+	gone_exec(pid + 5, copies[5], now() - 60000000000ull, 0);
 	assert_int_equal(proctab_capture(pt), 0);
 	read_back();
 	assert_int_equal(stat("/proc/self/ns/mnt", &st), 0);
-	assert_int_equal(got.nproc, 5);
+	assert_int_equal(got.nproc, 6);
 	assert_int_equal(got.proc[0].mnt_ns, st.st_ino);
 	assert_int_equal(got.proc[1].mnt_ns, st.st_ino);
 	assert_int_equal(got.proc[3].mnt_ns, 111);
 	assert_int_equal(got.proc[4].mnt_ns, 0);
 	for (i = 0; i < got.ncap; i++)
-		for (uint32_t k = 0; k < 5; k++)
+		for (uint32_t k = 0; k < 6; k++)
 			have[k] += !strcmp(got.dso[got.cap[i].id - 1].path, copies[k]);
 	assert_int_equal(have[0], 1);
 	assert_int_equal(have[1], 1);
 	assert_int_equal(have[2], 0);
 	assert_int_equal(have[3], 0);
 	assert_int_equal(have[4], 0);
-	for (i = 0; i < 5; i++)
+	assert_int_equal(have[5], 0);
+	for (i = 0; i < 6; i++)
 		unlink(copies[i]);
 	rmdir(dir);
 }
