@@ -255,8 +255,9 @@ static void test_removed(void **state)
 	struct cgroup_facts *cf;
 	struct rec_reader *r;
 	struct rec_writer *w;
-	uint64_t one, two;
+	uint64_t one, two, begun;
 	int fd, err;
+	bool late;
 
 	(void)state;
 	strcpy(dir + strlen(dir) - 6, "XXXXXX");
@@ -271,6 +272,7 @@ static void test_removed(void **state)
 	two = make("two", 9);
 	cs = containers_new(&fs, NULL);
 	cf = cgroup_facts_new(&fs, &list, cs, NULL, w);
+	begun = clock_mono_ns();
 	cgroup_facts_met(cf, one, "/one", 0);
 	cgroup_facts_met(cf, two, "/two", 0);
 	make("one", 7);
@@ -285,9 +287,12 @@ static void test_removed(void **state)
 	assert_int_equal(cgroup_facts_used(cf).us, 2);
 	cgroup_facts_met(cf, make("three", 1), "/three", 0);
 	cgroup_facts_met(cf, make("one", 100), "/one", 0);
+	/* Readings take 5 ms at most between two drains. Later ones are put off. */
+	late = clock_mono_ns() - begun >= 5000000;
 	make("one", 130);
 	cgroup_facts_cut(cf, true);
-	assert_int_equal(cgroup_facts_used(cf).us, 2 + 30);
+	if (!late)
+		assert_int_equal(cgroup_facts_used(cf).us, 2 + 30);
 	cgroup_facts_free(cf);
 	assert_int_equal(rec_writer_finish(w), 0);
 	snprintf(path, sizeof(path), "%s/rec", dir);
@@ -301,6 +306,10 @@ static void test_removed(void **state)
 	containers_free(cs);
 	snprintf(path, sizeof(path), "rm -r %s", dir);
 	assert_int_equal(system(path), 0);
+	if (late) {
+		print_message("the CPU was taken for 5 ms\n");
+		skip();
+	}
 	assert_string_equal(text, "/one 5\n/two 9\n/one 7\n/three 1\n/one 100\n/two 9\n/three 1\n/one 130\n");
 }
 
