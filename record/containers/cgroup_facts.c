@@ -60,6 +60,7 @@ struct cgroup_facts {
 	struct cgroup_unit **soon;		/* owned; to be read again */
 	size_t nsoon, soon_cap;
 	size_t next;			/* index for cgroup_facts_watch() */
+	uint32_t watches;		/* calls of it */
 	uint64_t spent;			/* ns since the round began */
 	bool asking, ask_last;		/* a request is pending; it is the last one */
 	bool again;			/* something was executed meanwhile: ask again */
@@ -524,10 +525,9 @@ static bool is_awaited(const struct cgroup_facts *cf, const struct cgroup_unit *
  */
 static bool is_over(const struct cgroup_facts *cf, struct cgroup_unit *u)
 {
-	const bool met = u->over;
-
-	u->over = true;
-	return met && !u->soon && !u->begun && !u->asked && !is_awaited(cf, u);
+	if (!u->over)
+		u->over = cf->watches;
+	return u->over != cf->watches && !u->soon && !u->begun && !u->asked && !is_awaited(cf, u);
 }
 
 static void drop(struct cgroup_facts *cf, size_t at)
@@ -544,6 +544,7 @@ void cgroup_facts_watch(struct cgroup_facts *cf)
 {
 	const size_t looks = MIN(cf->units.n, WATCHED_AT_ONCE + cf->units.n / WATCHED_SHARE);
 
+	cf->watches++;
 	for (size_t i = 0; i < looks; i++) {
 		const size_t at = cf->next++ % cf->units.n;
 		struct cgroup_unit *u = cf->units.v[at];

@@ -34,7 +34,7 @@ struct cgroup_unit {
 	 */
 	bool begun;
 	bool asked;			/* the pending request includes it */
-	bool over;			/* cgroup_facts_watch() has met it when it was gone */
+	uint32_t over;			/* the first cgroup_facts_watch() that met it when it was gone; 0 = none */
 	uint8_t gone_answers;		/* answers without its container since it is gone */
 	uint64_t credit;	/* ns of CPU time that extra requests for it may still use */
 };

@@ -18,7 +18,7 @@ struct known_cgroup {
 	bool outside;			/* its samples are not wanted */
 	uint32_t segment;		/* the one in which it was last met */
 	uint32_t sampled;		/* 1 + the one of its latest first sample; 0 = never */
-	bool gone;			/* sink_cgroups_watch() has seen that it was removed */
+	uint32_t gone;			/* the first sink_cgroups_watch() that found it removed; 0 = none */
 	char path[];			/* "" = its name is not available */
 };
 
@@ -195,6 +195,7 @@ void sink_cgroups_watch(struct sink_cgroups *sc)
 	char path[PATH_MAX];
 	uint64_t id, val;
 
+	sc->watches++;
 	for (size_t n = WATCHED_AT_ONCE + sc->known.n / WATCHED_SHARE; n; n--) {
 		struct known_cgroup *cg;
 
@@ -205,11 +206,11 @@ void sink_cgroups_watch(struct sink_cgroups *sc)
 		cg = (struct known_cgroup *)(uintptr_t)val;
 		if (must_stay(sc, cg) || cgroup_path_by_id(sc->fs, id, path, sizeof(path)) != -ESTALE)
 			continue;
-		if (cg->gone) {
+		if (!cg->gone) {
+			cg->gone = sc->watches;
+		} else if (cg->gone != sc->watches) {
 			u64map_del(&sc->known, id);
 			free(cg);
-		} else {
-			cg->gone = true;
 		}
 	}
 }

@@ -27,6 +27,7 @@ struct sink_cgroups {
 	struct u64map known;		/* id to owned struct known_cgroup * */
 	uint64_t made[4096];		/* ids of the latest that were created */
 	size_t nmade;			/* all of them */
+	uint32_t watches;		/* calls of sink_cgroups_watch() */
 	size_t watched;			/* where sink_cgroups_watch() goes on in @known */
 };
 

@@ -11,7 +11,7 @@
 
 enum {
 	BEFORE,		/* it has no switch so far; in place of the time: its account when the recording began */
-	STARTING,	/* it was forked and has not run yet */
+	STARTING,	/* forked, and has not run yet */
 	ON,
 	OFF,
 	ENDED,

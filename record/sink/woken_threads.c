@@ -1,7 +1,7 @@
 #include "sink/woken_threads.h"
 
 enum {
-	FOUND,		/* it has not switched so far */
+	FOUND,		/* known, without a switch so far */
 	ON,		/* a wake-up finds it only as it is about to sleep */
 	ASLEEP,
 	READY,		/* off, but it was preempted or woken; or it was found and has been woken once */

@@ -1,6 +1,6 @@
 /*
  * What a recorder can no longer do once it records, tried from inside: with the lists of calls that
- * it really has, for the targets that need most. What must fail is said in contrib/doc/sandbox.md.
+ * it really has, for the targets that need most. contrib/doc/sandbox.md lists what must fail.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -24,7 +24,10 @@
 #define EVENTS 3u		/* in the file: a clock, page faults, switches */
 #define UNKNOWN PROFILE_UNKNOWN
 
-/* Of each event: whole samples, cut ones, without their user stack; then what no sample tells. */
+/*
+ * Of each event: samples that are whole, that are cut, and that lack their user stack. Then those
+ * that are not there: dropped and lost ones.
+ */
 static const struct {
 	uint64_t kept, cut, withheld, dropped, lost;
 } made[EVENTS] = { { 20, 3, 1, 7, 2 }, { 5, 0, 0, 11, 0 }, { 9, 4, 2, 0, 13 } };
