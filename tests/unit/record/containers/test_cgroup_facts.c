@@ -3,6 +3,7 @@
  * new cgroup belongs to. The hierarchy is made of plain files.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -178,18 +179,52 @@ static int note_limit(void *ctx, const struct ev_container *ev)
 	return 0;
 }
 
+/* A recording in folder @top, which is the hierarchy, too. Release with end(). */
+static struct rec_writer *begin(struct cgroup_fs *fs, const char *top, int *fd)
+{
+	char path[64];
+	struct rec_writer *w;
+	int err;
+
+	strcpy(fs->mount, top);
+	fs->fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "%s/rec", top);
+	*fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	w = rec_writer_new(*fd, &err);
+	assert_non_null(w);
+	return w;
+}
+
+/* Reads the events of the finished recording, and removes it with its folder. */
+static void end(const struct cgroup_fs *fs, struct rec_writer *w, int fd, const struct event_ops *ops, char *text)
+{
+	char path[PATH_MAX + 16];
+	struct rec_reader *r;
+
+	assert_int_equal(rec_writer_finish(w), 0);
+	snprintf(path, sizeof(path), "%s/rec", fs->mount);
+	r = rec_reader_open(path);
+	assert_non_null(r);
+	assert_int_equal(rec_reader_events(r, ops, text), 0);
+	rec_reader_close(r);
+	rec_writer_free(w);
+	close(fd);
+	close(fs->fd);
+	snprintf(path, sizeof(path), "rm -r %s", fs->mount);
+	assert_int_equal(system(path), 0);
+}
+
 /* Cgroups with a limit that a sampled one is in, once in a segment. */
 static void test_limits_above(void **state)
 {
 	static const struct event_ops ops = { .container = note_limit };
 	struct cgroup_list none = { 0 };
 	struct cgroup_fs fs = { .v2 = true };
-	char top[] = "/tmp/nsprof-facts-XXXXXX", path[64], text[256] = "";
+	char top[] = "/tmp/nsprof-facts-XXXXXX", text[256] = "";
 	struct containers *cs;
 	struct cgroup_facts *cf;
-	struct rec_reader *r;
 	struct rec_writer *w;
-	int fd, err;
+	int fd;
 
 	(void)state;
 	assert_non_null(mkdtemp(top));
@@ -198,12 +233,7 @@ static void test_limits_above(void **state)
 	make_cgroup(top, "/slice/had/pod", 7);
 	make_cgroup(top, "/slice/had/pod/one", 0);
 	make_cgroup(top, "/slice/had/pod/two", 0);
-	strcpy(fs.mount, top);
-	fs.fd = open(top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s/rec", top);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	w = rec_writer_new(fd, &err);
-	assert_non_null(w);
+	w = begin(&fs, top, &fd);
 	cs = containers_new(&fs, NULL);
 	cf = cgroup_facts_new(&fs, &none, cs, NULL, w);
 	cgroup_facts_met(cf, 0, "/slice/had/pod/one", 0);
@@ -211,17 +241,8 @@ static void test_limits_above(void **state)
 	make_cgroup(top, "/slice/had/pod", 9);
 	cgroup_facts_cut(cf, true);
 	cgroup_facts_free(cf);
-	assert_int_equal(rec_writer_finish(w), 0);
-	r = rec_reader_open(path);
-	assert_non_null(r);
-	assert_int_equal(rec_reader_events(r, &ops, text), 0);
-	rec_reader_close(r);
-	rec_writer_free(w);
-	close(fd);
-	close(fs.fd);
 	containers_free(cs);
-	snprintf(path, sizeof(path), "rm -r %s", top);
-	assert_int_equal(system(path), 0);
+	end(&fs, w, fd, &ops, text);
 	/* Without time to look, all are written. */
 	if (strstr(text, "/slice 0")) {
 		print_message("the CPU was taken for 5 ms\n");
@@ -253,21 +274,15 @@ static void test_removed(void **state)
 	char path[64], text[256] = "";
 	struct containers *cs;
 	struct cgroup_facts *cf;
-	struct rec_reader *r;
 	struct rec_writer *w;
 	uint64_t one, two, begun;
-	int fd, err;
+	int fd;
 	bool late;
 
 	(void)state;
 	strcpy(dir + strlen(dir) - 6, "XXXXXX");
 	assert_non_null(mkdtemp(dir));
-	strcpy(fs.mount, dir);
-	fs.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	snprintf(path, sizeof(path), "%s/rec", dir);
-	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	w = rec_writer_new(fd, &err);
-	assert_non_null(w);
+	w = begin(&fs, dir, &fd);
 	one = make("one", 5);
 	two = make("two", 9);
 	cs = containers_new(&fs, NULL);
@@ -294,18 +309,8 @@ static void test_removed(void **state)
 	if (!late)
 		assert_int_equal(cgroup_facts_used(cf).us, 2 + 30);
 	cgroup_facts_free(cf);
-	assert_int_equal(rec_writer_finish(w), 0);
-	snprintf(path, sizeof(path), "%s/rec", dir);
-	r = rec_reader_open(path);
-	assert_non_null(r);
-	assert_int_equal(rec_reader_events(r, &ops, text), 0);
-	rec_reader_close(r);
-	rec_writer_free(w);
-	close(fd);
-	close(fs.fd);
 	containers_free(cs);
-	snprintf(path, sizeof(path), "rm -r %s", dir);
-	assert_int_equal(system(path), 0);
+	end(&fs, w, fd, &ops, text);
 	if (late) {
 		print_message("the CPU was taken for 5 ms\n");
 		skip();
