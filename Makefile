@@ -15,7 +15,8 @@ export NODEPS
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo "  $(1)	$(2)")
 
-VERSION := 0.1.0
+# The version being developed, as in NEWS. A release drops "-dev".
+VERSION := 0.2.0-dev
 ARCH_UNWIND := $(shell uname -m)
 
 CSTD := -std=gnu11
@@ -97,7 +98,7 @@ $(B)/%.o: %.c | deps
 	$(Q)$(CC) $(ALL_CFLAGS) $(OBJ_LTO) $(call includes,$(call room,$<)) -c -o $@ $<
 
 # The version is compiled in; the assembler includes the scripts and style of the flame graphs.
-$(B)/common/cli/cmd_nsprof.o: Makefile
+$(patsubst %.c,$(B)/%.o,$(shell grep -lw NSPROF_VERSION $(wildcard $(ROOMS:%=%/*/*.c)))): Makefile
 $(B)/report/pictures/svg.o: report/pictures/flame.js
 $(B)/report/pictures/html.o: $(wildcard report/pictures/page*)
 
@@ -122,10 +123,10 @@ $(BINS): $$(call objs,$$(call main_of,$$@)) $$(call libs,$$(call room,$$(call ma
 	$(Q)$(CC) $(ALL_CFLAGS) $(LINK_LTO) -o $@ $^ $(LDFLAGS) -Wl,--as-needed $(LIBS_$(call room,$(call main_of,$@)))
 
 # ---- manual pages: the options come from the programs' own tables ----
-$(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/%
+$(B)/man/%.1: contrib/man/%.1.in contrib/man/options.awk $(B)/bin/% Makefile
 	$(call say,MAN,$@)
 	@mkdir -p $(@D)
-	$(Q)$(B)/bin/$* --list-options >$@.options && awk -f contrib/man/options.awk $@.options $< >$@ && rm $@.options
+	$(Q)$(B)/bin/$* --list-options >$@.options && awk -v version=$(VERSION) -f contrib/man/options.awk $@.options $< >$@ && rm $@.options
 
 # ---- completion, from the same tables ----
 $(B)/completion/table: $(BINS)

@@ -1,4 +1,5 @@
-# options.awk TABLE PAGE: fill a manual page, replacing its line @OPTIONS@.
+# options.awk -v version=VERSION TABLE PAGE: fill a manual page, replacing its line @OPTIONS@ and
+# @VERSION@ in its .TH.
 #
 # TABLE is what --list-options prints (opt.h), or nsprof --list-options: the commands. Texts are plain but for `bold`. Options
 # and names like perf(1) become bold as well, and lines that begin with "- WORD: " a list.
@@ -112,6 +113,7 @@ file == 1 {
 }
 
 $0 != "@OPTIONS@" {
+	sub(/@VERSION@/, version)
 	print
 	next
 }

@@ -48,7 +48,9 @@ for c in "${PROGRAMS[@]}"; do
 done
 
 version=$("$NSPROF" version)
-like "version" "$version" '^nsprof [0-9]+\.[0-9]+\.[0-9]+$'
+like "version" "$version" '^nsprof [0-9]+\.[0-9]+\.[0-9]+(-dev)?$'
+is "version is the newest in NEWS, with -dev while in development" "$(head -n 1 <<<"$version")" \
+	"$(sed -n '1{s/ (in development)$/-dev/;p}' "$TOP/NEWS")"
 for c in "${PROGRAMS[@]}"; do
 	like "version lists nsprof-$c" "$version" "^  nsprof-$c "
 done

@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../../lib.sh"
 pages=$BUILD/man
 
+is "pages name the version" "$(sed -n '1s/.*"\(nsprof [^"]*\)".*/\1/p' "$pages"/*.1 | sort -u)" "$("$NSPROF" version | head -n 1)"
 if command -v man >/dev/null; then
 	for page in "$pages"/*.1 "$TOP"/contrib/man/*.5; do
 		MANWIDTH=100 man --warnings -l "$page" >"$T/text" 2>"$T/err"
@@ -27,7 +28,7 @@ tags() {
 	awk '/^\.TP/ { getline; sub(/^\.(B|BR|BI|I|IR|RB) /, ""); gsub(/\\-/, "-"); gsub(/"/, ""); print }' "$1"
 }
 
-for c in record symbolize script annotate report diff ps import export info doctor; do
+for c in record symbolize script annotate report diff ps list import export info doctor; do
 	shown=$("$NSPROF" $c --help | grep -E '^ {2}( {4})?-' | sed -E 's/^ +//; s/  .*//' | options)
 	check "$c: --help shows options" [ -n "$shown" ]
 	is "$c: the page has the options of --help" "$(tags "$pages/nsprof-$c.1" | grep -e '^ *-' | options)" "$shown"
