@@ -151,9 +151,14 @@ void strbuf_add_u64(struct strbuf *sb, uint64_t v)
 
 void strbuf_reset(struct strbuf *sb)
 {
-	sb->len = 0;
+	strbuf_cut(sb, 0);
+}
+
+void strbuf_cut(struct strbuf *sb, size_t len)
+{
+	sb->len = len;
 	if (sb->s)
-		sb->s[0] = '\0';
+		sb->s[len] = '\0';
 }
 
 void strbuf_fini(struct strbuf *sb)

@@ -31,8 +31,9 @@ void strbuf_add_sleb(struct strbuf *sb, int64_t v);
 void strbuf_add_u16(struct strbuf *sb, uint16_t v);
 void strbuf_add_u32(struct strbuf *sb, uint32_t v);
 void strbuf_add_u64(struct strbuf *sb, uint64_t v);
-/* Keeps the memory. */
+/* Both keep the memory. strbuf_cut() leaves the first @len bytes, at most as many as there are. */
 void strbuf_reset(struct strbuf *sb);
+void strbuf_cut(struct strbuf *sb, size_t len);
 void strbuf_fini(struct strbuf *sb);
 
 #endif

@@ -33,21 +33,54 @@ void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t 
 	};
 }
 
+struct capture_file capture_file(int fd)
+{
+	return (struct capture_file){ .fd = fd < 0 ? -1 : fd, .copy = -1 };
+}
+
+/* Where the bytes of @f are read; negative: nowhere. */
+static int readable(const struct capture_file *f)
+{
+	return f->copy < 0 ? f->fd : f->copy;
+}
+
+/* @rows were read of @f. Leaves only the first @before bytes of them if they may not be used. 0 or negative errno. */
+static int keep_own(struct capture_job *job, const struct capture_file *f, const struct file_writer *w, struct strbuf *rows, size_t before)
+{
+	const char *no = file_writer_changed(w, f->fd);
+
+	if (!no)
+		return 0;
+	job->why = no;
+	strbuf_cut(rows, before);
+	return -EPERM;
+}
+
+static int slice_map(struct capture_job *job, const struct capture_file *f, const struct file_writer *w, size_t *room)
+{
+	const size_t before = job->rows.len;
+	int ret, no;
+
+	if (readable(f) < 0)
+		return -ENOENT;
+	ret = perfmap_slice(readable(f), job->addrs, job->n, room, &job->rows);
+	no = keep_own(job, f, w, &job->rows, before);
+	return no ? no : ret;
+}
+
 /*
  * Reads the pinned file, which is known to be the process's own; otherwise the file with its name.
  */
 static int run_map(struct capture_job *job, size_t i, size_t *room)
 {
 	const size_t before = job->rows.len;
-	int ret = -ENOENT;
+	const int ret = slice_map(job, &job->map[i].pinned, &job->map[i].writer, room);
 
-	if (job->map[i].pinned >= 0)
-		ret = perfmap_slice(job->map[i].pinned, job->addrs, job->n, room, &job->rows);
 	if (job->rows.len > before)
 		return 0;
-	if (job->map[i].named < 0)
+	if (readable(&job->map[i].named) < 0)
 		return ret;
-	return perfmap_slice(job->map[i].named, job->addrs, job->n, room, &job->rows);
+	return slice_map(job, &job->map[i].named, &job->map[i].writer, room);
 }
 
 /*
@@ -72,13 +105,25 @@ static int run_maps(struct capture_job *job)
 	return ret ? ret : -ENOENT;
 }
 
+static int slice_dump(struct capture_job *job, size_t i, struct strbuf *rows)
+{
+	const struct capture_file *f = &job->dump[i].file;
+	int ret, no;
+
+	if (readable(f) < 0)
+		return -ENOENT;
+	ret = jitdump_slice(readable(f), job->addrs, job->n, job->dump[i].shift, rows);
+	no = keep_own(job, f, &job->dump[i].writer, rows, 0);
+	return no ? no : ret;
+}
+
 static int run_dumps(struct capture_job *job)
 {
 	int ret = -ENOENT;
 
 	for (size_t i = job->ndumps; i--;) {
 		struct strbuf rows = STRBUF_INIT;
-		int got = jitdump_slice(job->dump[i].fd, job->addrs, job->n, job->dump[i].shift, &rows);
+		int got = slice_dump(job, i, &rows);
 
 		if (!got || ret)
 			ret = got;
@@ -135,16 +180,28 @@ static void make_readable(int *fd, int *err)
 		*err = copy;
 }
 
+/* The file itself stays open for file_writer_changed(). */
+static void copy_remote(struct capture_file *f)
+{
+	bool part;
+
+	if (f->fd < 0 || !nsopen_is_remote(f->fd))
+		return;
+	f->copy = elf_fetch(f->fd, COPY_MAX, &part);
+	if (f->copy >= 0)
+		return;
+	nsopen_close(f->fd);
+	f->fd = -1;
+}
+
 static void make_all_readable(struct capture_job *job)
 {
-	int err = 0;
-
 	make_readable(&job->fd, &job->err);
 	for (size_t i = 0; i < job->ndumps; i++)
-		make_readable(&job->dump[i].fd, &err);
+		copy_remote(&job->dump[i].file);
 	for (size_t i = 0; i < job->nmaps; i++) {
-		make_readable(&job->map[i].pinned, &err);
-		make_readable(&job->map[i].named, &err);
+		copy_remote(&job->map[i].pinned);
+		copy_remote(&job->map[i].named);
 	}
 }
 
@@ -163,7 +220,8 @@ static void run(struct capture_job *job)
 		break;
 	case CAPTURE_JITDUMP:
 		job->err = run_dumps(job);
-		job->why = job->err ? jitdump_why(job->err) : job->why;
+		if (job->err && job->err != -EPERM)
+			job->why = jitdump_why(job->err);
 		break;
 	case CAPTURE_JIT_RETURNS:	/* they are the rows */
 		strbuf_add(&job->rows, (const char *)job->addrs, job->n * sizeof(*job->addrs));
@@ -216,15 +274,21 @@ static void close_fd(int fd)
 		nsopen_close(fd);
 }
 
+static void close_file(const struct capture_file *f)
+{
+	close_fd(f->fd);
+	close_fd(f->copy);
+}
+
 void capture_job_fini(struct capture_job *job)
 {
 	close_fd(job->fd);
 	close_fd(job->rootfd);
 	for (size_t i = 0; i < job->ndumps; i++)
-		close_fd(job->dump[i].fd);
+		close_file(&job->dump[i].file);
 	for (size_t i = 0; i < job->nmaps; i++) {
-		close_fd(job->map[i].pinned);
-		close_fd(job->map[i].named);
+		close_file(&job->map[i].pinned);
+		close_file(&job->map[i].named);
 	}
 	free(job->name);
 	free(job->path);

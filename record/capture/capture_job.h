@@ -14,12 +14,19 @@
 #include "base/strbuf.h"
 #include "capture/leaf_counts.h"
 #include "event.h"
+#include "procfs/file_writer.h"
 
 struct slice;
 
 /* maximum number of processes, including ancestors, whose perf maps and jitdumps are read */
 #define CAPTURE_FORKS_MAX 8
 #define CAPTURE_DUMPS_MAX 8	/* maximum number of jitdumps of all of them */
+
+/* A file of a process that is read. */
+struct capture_file {
+	int fd;		/* owned; -1 = none */
+	int copy;	/* owned; of the file, if its file system may not answer; -1 = none */
+};
 
 struct capture_job {
 	enum capture_kind kind;
@@ -31,7 +38,8 @@ struct capture_job {
 	int fd, rootfd;			/* owned; -1 = none */
 	/* CAPTURE_JITDUMP: the process's own come first, latest first. */
 	struct {
-		int fd;			/* owned */
+		struct capture_file file;
+		struct file_writer writer;
 		int64_t shift;		/* for jitdump_slice() */
 	} dump[CAPTURE_DUMPS_MAX];
 	size_t ndumps;
@@ -51,7 +59,8 @@ struct capture_job {
 	struct code_budget *budget;	/* borrowed, used only when finishing; NULL = none */
 	/* CAPTURE_PERF_MAP: the most distant ancestor first. */
 	struct {
-		int pinned, named;	/* owned; -1 = none */
+		struct capture_file pinned, named;
+		struct file_writer writer;
 	} map[CAPTURE_FORKS_MAX];
 	size_t nmaps;
 	bool shared;			/* others can write to them: PERFMAP_SHARED */
@@ -69,6 +78,8 @@ struct capture_job {
 /* Initializes an empty job; takes @addrs, copies @name. */
 void capture_job_init(struct capture_job *job, enum capture_kind kind, uint32_t id,
 		      const char *name, uint64_t *addrs, size_t n);
+/* @fd is taken; a negative one is no file. */
+struct capture_file capture_file(int fd);
 void capture_job_run(struct capture_job *job);
 /*
  * Appends the captured perf map that says why the process's map or jitdump was not used although

@@ -316,8 +316,9 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 	else
 		prepare_map(pt, f, p->serial, p->comm, addrs, n, &job);
 	if (kind == CAPTURE_PERF_MAP && pt->detached) {
-		job.map[0].pinned = -1;
-		job.map[0].named = hostmap_of(p);
+		job.map[0].pinned = capture_file(-1);
+		job.map[0].named = capture_file(hostmap_of(p));
+		job.map[0].writer = (struct file_writer)FILE_WRITER_ANY;
 		job.nmaps = 1;
 	}
 	capture_job_run(&job);

@@ -1,6 +1,6 @@
 /*
  * Where names of a process's JIT code come from: the perf map that it writes to its /tmp, and the
- * jitdump that it has mapped (contrib/doc/capture.md). They are found while it lives, and prepared
+ * jitdump that it has mapped (contrib/doc/jit-names.md). They are found while it lives, and prepared
  * for capture.
  */
 #include <errno.h>
@@ -19,6 +19,7 @@
 #include "host/nsopen.h"
 #include "host/openwhy.h"
 #include "jitdump.h"
+#include "procfs/file_writer.h"
 #include "procs/proc.h"
 
 /* Sample time between two looks for a missing perf map. */
@@ -36,6 +37,7 @@ static int dup_fd(int fd)
 const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 {
 	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	const struct file_writer writer = file_writer_of(f);
 
 	if (st->st_uid && (!f->have_fsuid || st->st_uid != f->fsuid))
 		return "it belongs to another user";
@@ -45,14 +47,7 @@ const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 	/* Clocks of file systems tick 100 times a second, or once. */
 	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < proc_facts_wall(f->begun))
 		return "it is older than the program that runs now";
-	/*
-	 * Most clocks of file systems are late, and none is early: a younger file is the next
-	 * program's. After an exec, one that may be younger is, too. At an exit it is not: a JVM
-	 * writes its map then.
-	 */
-	if (f->over_time && mtime + (f->over_exec ? clock_file_late_ns() : 0) > proc_facts_wall(f->over_time))
-		return "it was written to when its process had ended, or ran another program";
-	return NULL;
+	return file_writer_over(&writer, st);
 }
 
 /*
@@ -223,8 +218,9 @@ void perfmap_prepare(const struct proc_facts *f, uint32_t serial, const char *co
 	capture_job_init(job, CAPTURE_PERF_MAP, serial, comm, addrs, n);
 	of_process(job, len ? chain[0] : NULL);
 	while (len--) {
-		job->map[job->nmaps].pinned = pinned_map(chain[len], &job->why);
-		job->map[job->nmaps++].named = open_map(chain[len], &job->why);
+		job->map[job->nmaps].writer = file_writer_of(chain[len]);
+		job->map[job->nmaps].pinned = capture_file(pinned_map(chain[len], &job->why));
+		job->map[job->nmaps++].named = capture_file(open_map(chain[len], &job->why));
 	}
 }
 
@@ -305,13 +301,14 @@ static void add_dump(struct capture_job *job, const struct proc_facts *f, const 
 		return;
 	/* A jitdump mapped at the fork is the child's, too. */
 	for (size_t i = 0; i < job->ndumps; i++) {
-		if (same_file(job->dump[i].fd, &st))
+		if (same_file(job->dump[i].file.fd, &st))
 			return;
 	}
 	fd = dup_fd(pin->fd);
 	if (fd < 0)
 		return;
-	job->dump[job->ndumps].fd = fd;
+	job->dump[job->ndumps].file = capture_file(fd);
+	job->dump[job->ndumps].writer = file_writer_of(f);
 	job->dump[job->ndumps++].shift = f->jit_shift;
 }
 

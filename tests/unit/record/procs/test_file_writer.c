@@ -1,0 +1,187 @@
+/* Maps and dumps that another program writes to between the look at the file and its reading. */
+#include <fcntl.h>
+
+#include "capture/capture_job.h"
+#include "jitdump.h"
+#include "proctab_fixture.h"
+
+#define CODE 0x200000000000ull
+
+static char map[64];
+static struct child c;
+static struct proc *p;
+
+static void write_line(const char *mode, const char *name)
+{
+	FILE *f = fopen(map, mode);
+
+	assert_non_null(f);
+	fprintf(f, "%llx 100 %s\n", CODE, name);
+	fclose(f);
+}
+
+/* @ns before now. */
+static void age(const char *path, int64_t ns)
+{
+	const int64_t at = proc_facts_wall(now()) - ns;
+	const struct timespec times[2] = { { at / 1000000000, at % 1000000000 }, { at / 1000000000, at % 1000000000 } };
+
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* A process with a perf map half a second old. */
+static int begin(void **state)
+{
+	if (setup(state))
+		return -1;
+	c = start(plain_child, NULL);
+	snprintf(map, sizeof(map), "/tmp/perf-%d.map", c.pid);
+	unlink(map);
+	write_line("w", "own");
+	age(map, 500000000);
+	p = proctab_sampled(pt, (uint32_t)c.pid, (uint32_t)c.pid, now());
+	return p->facts ? 0 : -1;
+}
+
+static int end(void **state)
+{
+	stop_child(&c);
+	unlink(map);
+	return teardown(state);
+}
+
+static void prepare(struct capture_job *job)
+{
+	uint64_t *addrs = malloc(sizeof(*addrs));
+
+	assert_non_null(addrs);
+	*addrs = CODE + 8;
+	perfmap_prepare(p->facts, 1, "test", addrs, 1, job);
+}
+
+static void over(bool exec)
+{
+	p->facts->over_time = now();
+	p->facts->over_exec = exec;
+}
+
+static void assert_own(struct capture_job *job)
+{
+	capture_job_run(job);
+	assert_int_equal(job->err, 0);
+	assert_non_null(strstr(job->rows.s, " own"));
+	capture_job_fini(job);
+}
+
+static void assert_refused(struct capture_job *job)
+{
+	struct strbuf note = STRBUF_INIT;
+
+	capture_job_run(job);
+	assert_int_equal(job->rows.len, 0);
+	assert_true(capture_job_refused(job, &note));
+	assert_non_null(strstr(note.s, "it was written to when its process had ended, or ran another program"));
+	strbuf_fini(&note);
+	capture_job_fini(job);
+}
+
+/* Another program with the same number begins, and writes after the file was found to be old enough. */
+static void test_over(void **state)
+{
+	struct capture_job job;
+
+	(void)state;
+	for (int exec = 0; exec < 2; exec++) {
+		write_line("w", "own");
+		age(map, 500000000);
+		over(exec);
+		prepare(&job);
+		assert_own(&job);
+		prepare(&job);
+		write_line("a", "next");
+		assert_refused(&job);
+	}
+}
+
+/* The same where the bytes are copied before they are read, because the file system may not answer. */
+static void test_copied(void **state)
+{
+	struct capture_job job;
+
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		write_line("w", "own");
+		age(map, 500000000);
+		over(true);
+		prepare(&job);
+		job.map[0].pinned.fd = open(map, O_PATH | O_CLOEXEC);
+		job.map[0].named.fd = -1;
+		if (late)
+			write_line("a", "next");
+		if (late)
+			assert_refused(&job);
+		else
+			assert_own(&job);
+	}
+}
+
+/* A jitdump with one function, as by an engine that begins its file anew. */
+static void write_dump(const char *path, const char *name)
+{
+	const size_t len = strlen(name) + 1;
+	const struct jitdump_header h = { .magic = JITDUMP_MAGIC, .version = JITDUMP_VERSION, .total_size = sizeof(h), .time = now() };
+	const struct jitdump_load l = { .vma = CODE, .addr = CODE, .size = 16 };
+	const struct jitdump_prefix pre = { .id = JITDUMP_LOAD, .total_size = (uint32_t)(sizeof(pre) + sizeof(l) + len + 16), .time = now() };
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fwrite(&h, sizeof(h), 1, f);
+	fwrite(&pre, sizeof(pre), 1, f);
+	fwrite(&l, sizeof(l), 1, f);
+	fwrite(name, len, 1, f);
+	fwrite("0123456789abcdef", 16, 1, f);
+	fclose(f);
+}
+
+/* Two engines in turn may have one name for their jitdump, too. */
+static void test_dump(void **state)
+{
+	struct pin *pin = &p->facts->jitdump[0];
+	char path[] = "/tmp/jit-XXXXXX";
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	pins_hold(&pt->files.pins, pin, fd);
+	for (int late = 0; late < 2; late++) {
+		uint64_t *addrs = malloc(sizeof(*addrs));
+		struct capture_job job;
+
+		*addrs = CODE + 8;
+		write_dump(path, "own");
+		age(path, 500000000);
+		over(true);
+		jitdump_prepare(p->facts, 1, "test", addrs, 1, &job);
+		if (late)
+			write_dump(path, "next");
+		capture_job_run(&job);
+		assert_int_equal(job.err != 0, late);
+		assert_int_equal(job.rows.len != 0, !late);
+		if (!late)
+			assert_non_null(memmem(job.rows.s, job.rows.len, "own", 4));
+		capture_job_fini(&job);
+	}
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_over, begin, end),
+		cmocka_unit_test_setup_teardown(test_copied, begin, end),
+		cmocka_unit_test_setup_teardown(test_dump, begin, end),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
