@@ -66,19 +66,19 @@ static void check_pid_namespace(struct doctor *d)
 		check_trial(c, &t);
 	} else if (!pidns_is_first()) {
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_adds(&c->text, "not the machine's first: only processes in it have a "
+		strbuf_adds(&c->text, "not the host's: only processes in it have a "
 				      "pid in samples");
 		strbuf_adds(&c->remedy, "to record more, run in the host's (hostPID: true, docker "
 					"run --pid host), or on the host");
 	} else if (!visible_procs_is_kthread(2)) {
 		/* kthreadd has been process 2 since 2.6.24. */
 		c->verdict = VERDICT_NOT_OK;
-		strbuf_addf(&c->text, "the machine's first, but '%s' shows no kernel threads",
+		strbuf_addf(&c->text, "the host's, but '%s' shows no kernel threads",
 			    nsopen_proc());
 		strbuf_addf(&c->remedy, "is it mounted with hidepid? mount -o remount,hidepid=0 %s",
 			    nsopen_proc());
 	} else {
-		strbuf_adds(&c->text, "the machine's first: every process has a pid in samples");
+		strbuf_adds(&c->text, "the host's: every process has a pid in samples");
 	}
 	trial_open_fini(&t);
 }
@@ -127,7 +127,7 @@ static void check_rights(struct doctor *d)
 	if (c->verdict == VERDICT_OK)
 		return;
 	if (perm_own_user_ns()) {
-		strbuf_adds(&c->text, ": capabilities in another user namespace than the machine's first do "
+		strbuf_adds(&c->text, ": capabilities in a user namespace other than the host's do "
 				      "not count");
 		strbuf_adds(&c->remedy, "run in the host's user namespace (docker run --userns "
 					"host), or as root on the host");

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 /*
- * Are we in the machine's first pid namespace, in which every process has a pid? In any other,
+ * Are we in the host's pid namespace, in which every process has a pid? In any other,
  * samples of processes outside of it have pid 0, like an idle CPU. True if /proc does not tell.
  */
 bool pidns_is_first(void);

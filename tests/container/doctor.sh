@@ -75,7 +75,7 @@ inside sidecar nsprof doctor -j
 is "sidecar: a part of the host" "$?" 1
 like "sidecar: rights" "$(verdict rights)" "^ok: "
 like "sidecar: seccomp" "$(verdict seccomp)" "^ok: "
-like "sidecar: pid namespace" "$(verdict "pid namespace")" "^not ok: not the machine's first.*hostPID: true"
+like "sidecar: pid namespace" "$(verdict "pid namespace")" "^not ok: not the host's:.*hostPID: true"
 is "sidecar: it sees the other container's process, and can read it" \
 	"$(jq -r '[.processes_seen, .processes_readable, .processes_elsewhere] | join(" ")' "$OUT/said")" "1 1 1"
 like "sidecar: another's process" "$(works "-p PID, another's")" "^works: "
@@ -134,7 +134,7 @@ bundle daemon '.linux.namespaces |= map(select(.type != "pid" and .type != "cgro
 		{ destination: "/host/cgroup", source: $cgroups, options: ["rbind", "ro"] }]' --arg cgroups "$CTR_V2"
 inside daemon nsprof doctor -j --proc /host/proc
 rc=$?
-like "daemon: pid namespace" "$(verdict "pid namespace")" "^ok: the machine's first"
+like "daemon: pid namespace" "$(verdict "pid namespace")" "^ok: the host's:"
 like "daemon: kernel names" "$(verdict "kernel names")" "^ok: '/host/proc/kallsyms'"
 like "daemon: all CPUs" "$(works -a)" "^works"
 is "daemon: the whole host, if its cgroups are those of perf_event" "$rc" \

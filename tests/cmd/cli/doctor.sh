@@ -77,7 +77,7 @@ if grep -q '^works *-a' out; then
 	agrees
 	is "root: the whole host can be recorded" "$(tail -n 1 out)" "everything on this host can be recorded from here"
 	is "root: and that is status 0" "$rc" 0
-	said ok "pid namespace" "the machine's first"
+	said ok "pid namespace" "the host's: "
 	said ok rights "user 0 with CAP_PERFMON or CAP_SYS_ADMIN, with CAP_SYS_PTRACE"
 	said ok seccomp "no filter is in place|a filter is in place and lets"
 	said ok "user events" "perf_event_open\(cpu-clock:u\)"
@@ -226,7 +226,7 @@ if unshare -m -p --fork --mount-proc true 2>/dev/null; then
 	as=(unshare -m -p --fork --mount-proc)
 	doctor
 	is "pid namespace: not the whole host" "$rc" 1
-	said "not ok" "pid namespace" "not the machine's first.*hostPID: true"
+	said "not ok" "pid namespace" "not the host's:.*hostPID: true"
 	said "in part" -a "processes outside this pid namespace have no names"
 	said "cannot tell" processes "'/proc' shows no other process"
 	said works "a command"
@@ -253,7 +253,7 @@ if unshare -U -r true 2>/dev/null; then
 	at="user namespace: "
 	as=(unshare -U -r)
 	doctor
-	said "not ok" rights "user 0 without .*: capabilities in another user namespace than the machine's first do not count; .*userns"
+	said "not ok" rights "user 0 without .*: capabilities in a user namespace other than the host's do not count; .*userns"
 	as=()
 else
 	skip "user namespace" "cannot be made here"
