@@ -293,14 +293,20 @@ static int check_format(struct report_opts *o)
 	return 0;
 }
 
-/* The fields that keys and leading frames name. */
+static void add_fields(struct report_opts *o, const char *names, size_t len)
+{
+	strbuf_adds(&o->fields, o->fields.len ? "," : "");
+	strbuf_add(&o->fields, names, len);
+}
+
+/* The fields that keys, leading frames and --with-fields name. */
 static void keep_fields(struct report_opts *o)
 {
 	sortkeys_fields(&o->table.sort, &o->fields);
-	if (lead_has(&o->lead, LEAD_FIELD)) {
-		strbuf_adds(&o->fields, o->fields.len ? "," : "");
-		strbuf_add(&o->fields, o->lead.field, strcspn(o->lead.field, ","));
-	}
+	if (lead_has(&o->lead, LEAD_FIELD))
+		add_fields(o, o->lead.field, strcspn(o->lead.field, ","));
+	if (o->with_fields)
+		add_fields(o, o->with_fields, strlen(o->with_fields));
 	o->load.fields = o->fields.s;
 }
 
@@ -327,6 +333,10 @@ static int check_opts(struct report_opts *o)
 	}
 	if (o->sort && sortkeys_parse(o->sort, &o->table.sort))
 		return -EINVAL;
+	if (o->with_fields && o->kind != REPORT_FORMAT_HTML) {
+		pr_err("--with-fields works with --format html only; use --sort field:NAME or --by field:NAME instead");
+		return -EINVAL;
+	}
 	keep_fields(o);
 	o->load.srcline = o->sort && sortkeys_have(&o->table.sort, SORT_SRCLINE);
 	o->load.raw_names = !o->demangle;
@@ -446,6 +456,11 @@ int report_options_parse(struct report_opts *o, int argc, char **argv)
 			"field:NAME, state and none. See nsprof-symbolize(1). A table ignores "
 			"this, with a warning: --sort groups its rows, and events and states have "
 			"columns of their own." },
+		{ "with-fields", 0, "NAME,...", "let the page choose by these fields of tracepoints",
+		  OPT_STR, &o->with_fields,
+		  .more =
+			"With --format html, for events recorded with --fields. The page of a saved "
+			"profile has all fields that the profile keeps." },
 		{ "stats", 0, NULL, "print only the number of samples, as perf does", OPT_FLAG,
 		  &o->stats, .more = NULL },
 		{ "header-only", 0, NULL, "print only the head of the table", OPT_FLAG,

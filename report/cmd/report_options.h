@@ -22,6 +22,7 @@ struct report_opts {
 	struct load_opts load;
 	const char *input, *output, *format, *focus, *title;
 	const char *by;			/* NULL: the default */
+	const char *with_fields;	/* NULL: none */
 	char *sort;			/* owned; NULL = the default */
 	struct strbuf fields;		/* of tracepoints, for load.fields */
 	struct lead lead;	/* --by */

@@ -163,17 +163,7 @@ static void put_changes(FILE *to, const struct html_tree *t, const struct html_o
 	intern_free(names);
 }
 
-/* @lead: of LEAD_FIELD. */
-static void put_field(FILE *to, const struct lead *lead, const char *fields)
-{
-	struct strbuf text = STRBUF_INIT;
-
-	lead_field_text(lead, fields, &text);
-	put_member(to, "field", text.s ? text.s : "");
-	strbuf_fini(&text);
-}
-
-static void put_threads(FILE *to, const struct profile *p, const struct lead *lead)
+static void put_threads(FILE *to, const struct profile *p)
 {
 	fputs("\"threads\":[", to);
 	for (uint32_t i = 0; i < p->nthreads; i++) {
@@ -188,8 +178,8 @@ static void put_threads(FILE *to, const struct profile *p, const struct lead *le
 			put_member(to, "comm", profile_text(p, t->comm));
 		if (t->process)
 			put_member(to, "process", profile_text(p, t->process));
-		if (lead && lead_has(lead, LEAD_FIELD))
-			put_field(to, lead, profile_text(p, t->fields));
+		if (t->fields)
+			put_member(to, "fields", profile_text(p, t->fields));
 		fprintf(to, "\"pid\":%d,\"tid\":%d,\"nspid\":%d,\"helper\":%s}", t->pid, t->tid, t->nspid,
 			t->helper ? "true" : "false");
 	}
@@ -265,7 +255,7 @@ static void put_side(FILE *to, const struct profile *all, const uint32_t *place,
 	fprintf(to, "\"scale\":%.17g,\"samples\":%llu,\"period\":%llu,\"cut\":%s,\n\"block_ns\":%llu,\"nblocks\":%u,\"ncounts\":%zu,\n",
 		scale > 0 ? scale : 1, (unsigned long long)p->samples, (unsigned long long)p->period,
 		p->cut ? "true" : "false", (unsigned long long)p->block_ns, p->nblocks, p->ncounts);
-	put_threads(to, p, o->lead);
+	put_threads(to, p);
 	put_counts(to, p, place, all->nevents ? all->events[0].by_period : o->period);
 	put_meta(to, p);
 	fputs("}", to);
@@ -329,12 +319,20 @@ static void put_lead(FILE *to, const struct lead *lead)
 {
 	static const char *const level[LEAD_KINDS] = {
 		[LEAD_COMM] = "comm", [LEAD_PROCESS] = "process", [LEAD_THREAD] = "thread", [LEAD_CONTAINER] = "container",
-		[LEAD_FIELD] = "field",
+		[LEAD_FIELD] = "field:",
 	};
 
 	fputs("\"by\":[", to);
-	for (uint32_t i = 0; lead && i < lead->n; i++)
-		fprintf(to, "%s\"%s\"", i ? "," : "", level[lead->by[i]]);
+	for (uint32_t i = 0; lead && i < lead->n; i++) {
+		struct strbuf name = STRBUF_INIT;
+
+		strbuf_adds(&name, level[lead->by[i]]);
+		if (lead->by[i] == LEAD_FIELD)
+			strbuf_add(&name, lead->field, strcspn(lead->field, ","));
+		fputs(i ? "," : "", to);
+		markup_string(to, name.s);
+		strbuf_fini(&name);
+	}
 	fputs("],\n", to);
 }
 

@@ -109,11 +109,30 @@ const LEVELS = {
 		return (t.comm || '[no_name]') + (LEVELS.numbers && t.pid >= 0 ? '-' + t.pid + '/' + (t.tid >= 0 ? t.tid : 'N') : '');
 	},
 	comm: function (t) { return t.comm || '[no_name]'; },
-	field: function (t) { return t.field; },	// with --by field:NAME: "NAME=VALUE"
+	value: function (t) { return chosenField && LEVELS[chosenField](t); },
 };
 
+// Makes a level "field:NAME" of each field of a tracepoint that threads have, and of those among @asked.
+// Returns them. A level's names are those of leading frames: "NAME=VALUE".
+function fieldLevels(sides, asked) {
+	const found = asked.filter(function (l) { return l.startsWith('field:'); });
+	for (const s of sides)
+		for (const t of s.threads) {
+			t.values = new Map();
+			for (const field of t.fields ? t.fields.split(' ') : []) {
+				const level = 'field:' + field.slice(0, field.indexOf('='));
+				t.values.set(level, field);
+				if (!found.includes(level))
+					found.push(level);
+			}
+		}
+	for (const level of found)
+		LEVELS[level] = function (t) { return t.values.get(level) || level.slice(6) + '=[none]'; };
+	return found;
+}
+
 // The lists above the picture, each within what the ones before it chose.
-const PICKED = ['container', 'process', 'thread'];
+const PICKED = ['container', 'process', 'thread'], FILTERS = PICKED.concat('value');
 
 // The tree with these levels as leading frames: each group has the part of the tree that its
 // samples touch.

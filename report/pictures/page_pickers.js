@@ -38,17 +38,43 @@ function pickers() {
 	options('container', 'containers', []);
 	options('process', 'processes', ['container']);
 	options('thread', 'threads', ['container', 'process']);
+	fieldPickers();
 }
 
-for (const id of PICKED) {
+// Only some events have fields.
+function fieldPickers() {
+	const here = fields.filter(function (l) {
+		return data.sides.some(function (s) {
+			return s.thread.some(function (t) { return s.threads[t].values.has(l); });
+		});
+	});
+	if (!here.includes(chosenField))
+		chosenField = '';
+	by('field').replaceChildren(new Option('none', '', false, !chosenField));
+	for (const l of here)
+		by('field').append(new Option(l.slice(6), l, false, l === chosenField));
+	by('field-label').hidden = !here.length;
+	by('value-label').hidden = !chosenField;
+	options('value', 'values', PICKED);
+}
+
+by('field').addEventListener('change', function () {
+	chosenField = by('field').value;
+	chosen.value = '';
+	pickers();
+	showTimes();
+	update(true);
+});
+
+for (const id of FILTERS)
 	by(id).addEventListener('change', function () {
 		chosen[id] = by(id).value;
 		pickers();
 		showTimes();
 		update(true);
 	});
+for (const id of PICKED)
 	by('lanes').append(new Option(id, id, false, id === lanes));
-}
 by('lanes').addEventListener('change', function () {
 	lanes = by('lanes').value;
 	showTimes();
@@ -58,8 +84,8 @@ by('lanes').disabled = !threads;
 
 const GROUPS = [[], ['container'], ['process'], ['thread'], ['comm'], ['container', 'process'], ['container', 'comm'], ['container', 'process', 'thread'],
 	['process', 'thread']];
-if (levels.includes('field'))
-	GROUPS.push(['field'], ['container', 'field'], ['field', 'thread']);
+for (const l of fields)
+	GROUPS.push([l], ['container', l], [l, 'thread']);
 if (!GROUPS.some(function (g) { return g.join() === levels.join(); }))
 	GROUPS.push(levels);
 for (const g of GROUPS)
@@ -86,8 +112,8 @@ function pickEvent(i) {
 	clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
 	by('event').value = i;
 	showFacts();
-	showTimes();
 	pickers();
+	showTimes();
 	regroup();
 }
 

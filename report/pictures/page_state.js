@@ -12,7 +12,9 @@ if (diff)
 	LEVELS.numbers = false;
 const scroller = by('scroller'), status = by('status'), tip = by('tip');
 const flame = new Flame(by('flame'), scroller, by('spacer'));
-const chosen = { container: '', process: '', thread: '' };
+const chosen = { container: '', process: '', thread: '', value: '' };
+// The field whose values can be chosen, a level; '': none.
+let chosenField = '';
 // Is @t one of the threads that are chosen in these lists?
 const among = function (t, lists) { return lists.every(function (l) { return !chosen[l] || LEVELS[l](t) === chosen[l]; }); };
 const ranges = data.sides.map(function (s) { return [0, s.blocks]; });
@@ -31,6 +33,7 @@ function factsOf(ev, meta) {
 	return ev.facts.filter(function (f) { return f[1]; }).concat(meta.filter(function (f) { return !keys.includes(f[0]) && !own.has(f[0]); }));
 }
 let levels = threads ? data.meta.by : [];
+const fields = fieldLevels(data.sides, levels);
 // What has a row in the timeline: the first of which there are several, and none is nearly all.
 let lanes = PICKED.find(function (l) {
 	return data.sides.some(function (s) {

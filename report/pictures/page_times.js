@@ -13,14 +13,21 @@ function Timeline(canvas, side, level, wanted) {
 			return null;
 		const names = path.map(function (l) { return LEVELS[l](t); }), key = JSON.stringify(names);
 		if (!rows.has(key))
-			rows.set(key, { name: names[names.length - 1], title: names.join(' / '), total: 0, threads: 0,
+			rows.set(key, { name: names[names.length - 1], title: names.join(' / '), total: 0, has: new Set(),
 				groups: names.map(function (n, i) { return JSON.stringify(names.slice(0, i + 1)); }) });
-		rows.get(key).threads++;
 		return rows.get(key);
 	});
+	const counted = new Uint8Array(side.threads.length);
 	for (let i = 0; i < side.n; i++)
-		if (of[side.thread[i]])
+		if (of[side.thread[i]]) {
 			of[side.thread[i]].total += side.count[i];
+			counted[side.thread[i]] = 1;
+		}
+	// A thread that changes its name, or has several values of a field, is one.
+	side.threads.forEach(function (t, i) {
+		if (counted[i])
+			of[i].has.add(t.tid < 0 ? i : t.pid + '/' + t.tid);
+	});
 	const all = Array.from(rows.values()).filter(function (r) { return r.total; }).sort(function (a, b) { return b.total - a.total; });
 	for (const row of all)
 		for (const g of row.groups)
@@ -28,6 +35,7 @@ function Timeline(canvas, side, level, wanted) {
 	const busiest = all.slice(0, all.length > 9 ? 8 : 9), name = all.length - busiest.length + ' others';
 	const others = { name: name, title: name, total: 0, threads: 0, groups: [] };
 	all.forEach(function (r, i) {
+		r.threads = r.has.size;
 		r.shown = i < busiest.length ? r : others;
 		if (r.shown === others) {
 			others.total += r.total;

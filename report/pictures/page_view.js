@@ -21,7 +21,7 @@ function showTimes() {
 		if (s.blocks < 2 || !s.blockNs)
 			return;
 		const [from, to] = ranges[k];
-		lines[k] = timeline(by('times'), s, lanes, function (t) { return among(t, PICKED); }, function (first, end) {
+		lines[k] = timeline(by('times'), s, lanes, function (t) { return among(t, FILTERS); }, function (first, end) {
 			ranges[k] = [first, end];
 			update(true);
 		});
@@ -67,7 +67,7 @@ function color(i) {
 // Updates counts, widths and texts; the tree stays.
 function update(keep) {
 	weights = data.sides.map(function (s, k) {
-		const wanted = Uint8Array.from(s.threads, function (t) { return among(t, PICKED) ? 1 : 0; });
+		const wanted = Uint8Array.from(s.threads, function (t) { return among(t, FILTERS) ? 1 : 0; });
 		return weigh(data, view, k, wanted, ranges[k][0], ranges[k][1]);
 	});
 	let w = weights[0].total;

@@ -69,7 +69,48 @@ module.exports = async function (p) {
 	console.log(p.errors.join());
 };
 JS
+# A value that is picked leaves the samples that have it. "field FIELD VALUE: summary" for each value, and
+# what there is for an event without fields.
+"$NSPROF" report -q --format html --with-fields child_pid,parent_pid -o pick.html rec
+check_rc "--with-fields is for the page" 129 "$NSPROF" report --with-fields child_pid rec
+check_rc "a field that no event has: the page" 1 "$NSPROF" report --format html --with-fields nope -o x.html rec
+cat >pick.js <<'JS'
+module.exports = async function (p) {
+	const choose = (id, value) => p.eval('(() => { const s = document.getElementById("' + id + '"); s.value = ' + JSON.stringify(value) + '; s.dispatchEvent(new Event("change")); })()');
+	const list = (id) => p.eval('Array.from(document.getElementById("' + id + '").options).map(o => o.value).filter(Boolean)');
+	const text = (id) => p.eval('document.getElementById("' + id + '").textContent');
+	const hidden = (id) => p.eval('document.getElementById("' + id + '-label").hidden');
+	const events = await p.eval('Array.from(document.getElementById("event").options).map(o => o.textContent)');
+	const event = (name) => choose('event', String(events.findIndex(e => e.startsWith(name))));
+	await event('sched:sched_process_fork');
+	const all = await text('summary');
+	console.log('fields ' + await list('field') + ' ' + await hidden('field') + ' ' + await hidden('value'));
+	for (const field of await list('field')) {
+		await choose('field', field);
+		for (const value of await list('value')) {
+			await choose('value', value);
+			console.log(value + ': ' + await text('summary'));
+		}
+	}
+	await event('context-switches');
+	console.log('another event ' + await hidden('field') + ' ' + await hidden('value') + ' ' + /^[\d,]+ samples$/.test(await text('summary')));
+	await event('sched:sched_process_fork');
+	console.log('back ' + (await text('summary') === all));
+	console.log('groups ' + (await list('by')).filter(g => /^field:/.test(g)));
+	console.log(p.errors.join());
+};
+JS
 if command -v chromium >/dev/null && command -v node >/dev/null; then
+	is "the page chooses by the value of a field" "$(TMPDIR=$T timeout 100 node "$TOP/tests/tools/page.js" pick.html pick.js | LC_ALL=C sort)" "$(LC_ALL=C sort <<-END
+		fields field:child_pid,field:parent_pid false true
+		$(sed 's/.* \(.*\)/child_pid=\1: 1 sample of 3 samples (33.33%)/' want)
+		parent_pid=$(head -n 1 want | cut -d' ' -f1): 3 samples
+		another event true true true
+		back true
+		groups field:child_pid,field:child_pid,thread,field:parent_pid,field:parent_pid,thread
+
+	END
+	)"
 	is "has a box for each value" "$(TMPDIR=$T timeout 100 node "$TOP/tests/tools/page.js" rec.html fields.js)" "$(sed 's/.* \(.*\)/child_pid=\1 1/' want | sort)"
 else
 	skip "has a box for each value" "needs chromium and node"
