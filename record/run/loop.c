@@ -25,8 +25,8 @@
  */
 #define SIDE_PAUSE_NS 5000000ull
 #define SIDE_PAUSE_MS ((int)(SIDE_PAUSE_NS / 1000000))
-/* Until what was there when a dump was asked for can be taken. */
-#define DUMP_PAUSE_MS ((int)(DRAIN_GUARD_NS / 1000000) + 1)
+/* Until what was there when a dump was asked for, or a segment was to end, can be taken. */
+#define HURRY_MS ((int)(DRAIN_GUARD_NS / 1000000) + 1)
 
 enum tag {
 	TAG_DATA = 1 << 0,
@@ -290,7 +290,7 @@ static int step_spool(struct loop *l, const struct loop_fds *w, uint64_t now)
 /* ms; -1: no limit. */
 static int longest_wait(const struct loop *l)
 {
-	return spool_dumps(l->spool) ? DUMP_PAUSE_MS : l->drain->side_news ? SIDE_PAUSE_MS : -1;
+	return spool_hurries(l->spool) ? HURRY_MS : l->drain->side_news ? SIDE_PAUSE_MS : -1;
 }
 
 enum loop_end loop_run(struct loop *l)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "host/clock.h"
@@ -19,6 +20,10 @@
 /* Room for three numbers, or for the fields of /proc/PID/stat up to the start time. */
 #define TEXT_MAX 512
 
+/* For the times of all threads when a segment ends: at once, and the share of the segment in CPU time. */
+#define CUT_SLICE_NS 5000000ull
+#define CUT_SHARE 50
+
 void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target)
 {
 	*st = (struct sched_times){ .sink = sink, .target = target };
@@ -27,6 +32,8 @@ void sched_times_init(struct sched_times *st, struct sink *sink, const struct ta
 void sched_times_fini(struct sched_times *st)
 {
 	free(st->v);
+	free(st->threads);
+	free(st->last);
 }
 
 static bool read_text(int procfd, const char *name, char text[TEXT_MAX])
@@ -203,11 +210,11 @@ void sched_times_end(struct sched_times *st)
 }
 
 /* Its process, and with it the container, which readers know from its cgroup. */
-static void tell(struct sink *sink, uint32_t pid, uint32_t tid)
+static void tell(struct sink *sink, uint32_t pid, uint32_t tid, uint64_t time)
 {
 	uint64_t cgroup;
 
-	proctab_waited(sink->pt, pid, tid, clock_mono_ns());
+	proctab_waited(sink->pt, pid, tid, time);
 	/* Any id but 0 asks for the one that the process was seen in. */
 	cgroup = sink_cgroups_guess(&sink->cgroups, CGROUP_ROOT_ID, pid);
 	if (cgroup)
@@ -222,16 +229,98 @@ void sched_times_tell(struct sched_times *st)
 	size_t it = 0;
 
 	while (u64map_next(&t->known, &it, &key, &known) && clock_mono_ns() < until)
-		tell(st->sink, (uint32_t)(key >> 32), (uint32_t)key);
+		tell(st->sink, (uint32_t)(key >> 32), (uint32_t)key, clock_mono_ns());
 }
 
 void sched_times_write(struct sched_times *st, uint64_t time)
 {
 	size_t done = 0;
 
+	st->drained = time;
 	while (done < st->n && st->v[done].time <= time)
 		sink_written(st->sink, rec_writer_schedstat(st->sink->w, &st->v[done++]));
 	st->n -= done;
 	if (done && st->n)
 		memmove(st->v, st->v + done, st->n * sizeof(*st->v));
+}
+
+/* ---- the end of a segment ---- */
+
+/* Lists the threads that switched at @since or later, or those that did not. */
+static void list_threads(struct sched_times *st, uint64_t since, bool switched)
+{
+	const struct switch_threads *t = &st->sink->threads;
+	uint64_t key, known;
+	size_t it = 0;
+
+	while (u64map_next(&t->known, &it, &key, &known)) {
+		if ((switch_sums_since(&st->sink->sums, (uint32_t)(key >> 32), (uint32_t)key) >= since) != switched)
+			continue;
+		XGROW(st->threads, st->nthreads, st->threads_cap);
+		st->threads[st->nthreads++] = key;
+	}
+}
+
+static void begin_cut(struct sched_times *st, uint64_t since, uint64_t now)
+{
+	st->cutting = true;
+	st->nthreads = st->at = st->nlast = 0;
+	st->left_ns = MIN(MAX((now - MIN(now, since)) / CUT_SHARE, CUT_SLICE_NS), SCHED_TIMES_END_NS);
+	list_threads(st, since, false);
+	list_threads(st, since, true);
+}
+
+static void ask_thread(struct sched_times *st, uint64_t key)
+{
+	const uint32_t pid = (uint32_t)(key >> 32), tid = (uint32_t)key;
+	const int procfd = u64map_get(&st->sink->threads.known, key) ? nsopen_process(pid) : -1;
+	struct ev_schedstat ev;
+
+	if (procfd < 0)
+		return;
+	/* One that has never run begins with its first switch. */
+	if (read_thread(procfd, pid, tid, &ev) && (ev.run_ns || ev.wait_ns || ev.slices)) {
+		keep(st, &ev);
+		XGROW(st->last, st->nlast, st->last_cap);
+		st->last[st->nlast++] = st->v[st->n - 1];
+		tell(st->sink, pid, tid, st->drained);
+	}
+	close(procfd);
+}
+
+bool sched_times_cut(struct sched_times *st, uint64_t since)
+{
+	const uint64_t until = clock_mono_ns() + CUT_SLICE_NS, from = clock_thread_ns();
+
+	if (!st->sink->threads.on)
+		return true;
+	if (!st->cutting)
+		begin_cut(st, since, until - CUT_SLICE_NS);
+	while (st->at < st->nthreads && clock_mono_ns() < until)
+		ask_thread(st, st->threads[st->at++]);
+	st->left_ns -= MIN(st->left_ns, clock_thread_ns() - from);
+	if (st->at < st->nthreads && !st->left_ns) {
+		if (!st->told)
+			pr_warn("%zu threads are too many to look at for each file: %zu may be missing in files where they only wait; use a longer time or size",
+				st->nthreads, st->nthreads - st->at);
+		st->told = true;
+		st->at = st->nthreads;
+	}
+	return st->at == st->nthreads && !st->n;
+}
+
+void sched_times_again(struct sched_times *st, uint64_t now)
+{
+	for (size_t i = 0; i < st->nlast; i++) {
+		struct ev_schedstat *ev = &st->last[i];
+
+		/* It may have ended since. */
+		if (!u64map_get(&st->sink->threads.known, switch_threads_key(ev->pid, ev->tid)))
+			continue;
+		switch_threads_found(&st->sink->threads, ev->pid, ev->tid);
+		ev->time = MAX(ev->time, now);
+		sink_written(st->sink, rec_writer_schedstat(st->sink->w, ev));
+	}
+	st->nlast = 0;
+	st->cutting = false;
 }

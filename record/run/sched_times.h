@@ -26,7 +26,15 @@ struct sched_times {
 	const struct target *target;
 	struct ev_schedstat *v;		/* owned; what was read and is not written, in the order of time */
 	size_t n, cap;
+	uint64_t drained;		/* ns: that of the last sched_times_write() */
 	struct ev_schedstat before;	/* tid 0, or what this thread had before it came into the target */
+	/* While a segment ends: its threads, of which [0, at) have been asked, and what they answered. */
+	uint64_t *threads;		/* owned; switch_threads_key() */
+	size_t nthreads, threads_cap, at;
+	struct ev_schedstat *last;	/* owned */
+	size_t nlast, last_cap;
+	uint64_t left_ns;		/* CPU time that asking may still take */
+	bool cutting, told;
 };
 
 /* Does nothing later if @sink does not take switches. */
@@ -37,6 +45,16 @@ void sched_times_fini(struct sched_times *st);
 void sched_times_read(uint32_t pid, struct ev_schedstat *ev);
 /* Reads the times that the recorded threads of process @pid have now. */
 void sched_times_begin(struct sched_times *st, uint32_t pid);
+/*
+ * A file or segment of a series is about to end, which began at @since (ns): its threads have to be in
+ * it, and in the next one, also if nothing happens to them there. Reads the times of all that live and
+ * writes who they are, those without a switch since @since first. Each call takes some milliseconds.
+ * False: drain, and call it again. All calls together take at most 2 % of the segment's time on a CPU; threads
+ * that are not reached by then are left out, which a warning says once.
+ */
+bool sched_times_cut(struct sched_times *st, uint64_t since);
+/* The next one has begun, at @now (ns): writes there what sched_times_cut() read. */
+void sched_times_again(struct sched_times *st, uint64_t now);
 /* Calls @fn for each process of the host that is no kernel thread. */
 void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx);
 /* Reads them again, for all threads that live and whose first times are in the recording. */

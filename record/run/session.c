@@ -499,7 +499,7 @@ static int open_writer(struct session *s)
 	}
 	s->spool = (struct spool){
 		.o = s->o, .ev = &s->ev, .out = &s->out, .w = s->w, .pt = s->pt, .sink = s->sink,
-		.ledger = &s->ledger,
+		.ledger = &s->ledger, .sched = &s->sched,
 	};
 	spool_init(&s->spool, rec_writer_start(s->w));
 	s->loop.sink = s->sink;

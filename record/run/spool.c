@@ -14,6 +14,7 @@
 #include "procs/proctab.h"
 #include "recording/rec_writer.h"
 #include "run/output.h"
+#include "run/sched_times.h"
 #include "run/summary.h"
 #include "sink/drain.h"
 #include "sink/sink.h"
@@ -39,9 +40,9 @@ void spool_ask(struct spool *sp, uint64_t now_ns)
 	sp->asked = now_ns;
 }
 
-bool spool_dumps(const struct spool *sp)
+bool spool_hurries(const struct spool *sp)
 {
-	return sp->asked && sp->o->overwrite;
+	return sp->ending || (sp->asked && sp->o->overwrite);
 }
 
 int spool_fd(const struct spool *sp)
@@ -391,25 +392,45 @@ static int last_dump(struct spool *sp, uint64_t now)
 
 /* ---- all kinds of output ---- */
 
+/* Is all in the present segment that belongs to it, so that the next one can begin? */
+static bool may_end(struct spool *sp)
+{
+	sp->ending = sp->sched && !sched_times_cut(sp->sched, sp->since);
+	return !sp->ending;
+}
+
+static void begun(struct spool *sp)
+{
+	if (sp->sched)
+		sched_times_again(sp->sched, MAX(sp->since, rec_writer_start(sp->w)));
+}
+
 int spool_step(struct spool *sp, uint64_t now_ns)
 {
 	int err = step_closing(sp, false);
 
 	if (sp->o->overwrite) {
-		if (cut_is_due(sp, now_ns))
-			cut(sp, now_ns);
 		/* The rings are drained up to the guard. */
-		if (sp->asked && now_ns >= sp->asked + DRAIN_GUARD_NS && !sp->closing.out) {
+		const bool dumps = sp->asked && now_ns >= sp->asked + DRAIN_GUARD_NS && !sp->closing.out;
+
+		if ((!dumps && !cut_is_due(sp, now_ns)) || !may_end(sp))
+			return 0;
+		if (dumps) {
 			sp->asked = 0;
 			dump(sp, now_ns);
+		} else {
+			cut(sp, now_ns);
 		}
+		begun(sp);
 		return 0;
 	}
 	if (!err && is_full(sp))
 		return 1;
-	if (!err && !sp->closing.out && turn_is_due(sp, now_ns)) {
+	if (!err && !sp->closing.out && turn_is_due(sp, now_ns) && may_end(sp)) {
 		sp->asked = 0;
 		err = turn(sp, now_ns);
+		if (!err)
+			begun(sp);
 	}
 	return err;
 }

@@ -26,6 +26,7 @@ struct output;
 struct proctab;
 struct rec_out;
 struct rec_writer;
+struct sched_times;
 struct sink;
 
 /*
@@ -61,13 +62,14 @@ struct segment {
 };
 
 struct spool {
-	const struct record_opts *o;	/* borrowed, as all pointers down to ledger */
+	const struct record_opts *o;	/* borrowed, as all pointers down to sched */
 	struct events *ev;
 	struct output *out;
 	struct rec_writer *w;
 	struct proctab *pt;
 	struct sink *sink;
 	struct ledger *ledger;
+	struct sched_times *sched;	/* NULL: threads without any event need not be in each file */
 	struct capture_thread *thread;	/* owned; NULL until it is needed */
 	struct closing closing;
 	struct segment kept[SPOOL_SEGMENTS_MAX];	/* oldest first */
@@ -77,6 +79,7 @@ struct spool {
 	uint64_t asked;			/* ns, when a switch or dump was asked for; 0 = it was not */
 	uint64_t since;			/* ns, when the present file or segment began */
 	uint64_t since_bytes;		/* memory: bytes held at that time */
+	bool ending;			/* it ends as soon as its threads are in it */
 	/* Sums over the completed files; for a flight recorder, over the last one. */
 	struct ledger_part total;
 	uint64_t total_bytes, files;
@@ -96,8 +99,8 @@ void spool_fini(struct spool *sp);
 bool spool_switches(const struct record_opts *o);
 /* Begin a new file, or dump the last seconds, at the next step. A dump has all until @now_ns. */
 void spool_ask(struct spool *sp, uint64_t now_ns);
-/* Is a dump still to come? Then the loop has to drain soon what is in the rings. */
-bool spool_dumps(const struct spool *sp);
+/* Is a dump or the end of a segment still to come? Then the loop has to drain soon what is in the rings. */
+bool spool_hurries(const struct spool *sp);
 
 /*
  * Does what is due; for the drain loop. 0; 1: --max-size is reached; negative errno after a

@@ -91,6 +91,13 @@ void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64
 	*v = pack(time, STARTING);
 }
 
+uint64_t switch_sums_since(const struct switch_sums *s, uint32_t pid, uint32_t tid)
+{
+	const uint64_t *v = u64map_get(&s->threads, key_of(pid, tid));
+
+	return v && state_of(*v) != BEFORE ? since_of(s, *v) : 0;
+}
+
 void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw)
 {
 	bool is_new;

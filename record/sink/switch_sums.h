@@ -28,6 +28,8 @@ void switch_sums_fini(struct switch_sums *s);
 void switch_sums_found(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns);
 /* It begins at @time. */
 void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t time);
+/* Since when the thread is on a CPU or off it, ns; 0: it had no switch so far. */
+uint64_t switch_sums_since(const struct switch_sums *s, uint32_t pid, uint32_t tid);
 void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw);
 void switch_sums_exit(struct switch_sums *s, const struct ev_task *ev);
 /* At the end, the kernel's account again. */

@@ -157,10 +157,42 @@ check "off-cpu is the second" grep -q '^event event .* index=1 role=1 .* name=of
 
 check "over several files" record --off-cpu --switch-output=0.3s -o many -- "$BUILD/tests/targets/waits" 0.8 alternate
 # A file in which no thread went anywhere says so, too.
-check "over files of which some are empty" record --off-cpu --switch-output=0.1s -o many.idle -- sleep 0.5
+"$NSPROF" record -q --off-cpu --switch-output=0.1s -o many.idle -- sleep 60 &
+series=$!
+wait_for '[ $(ls many.idle.* | wc -l) -ge 4 ]' 20
+kill -INT $series
+wait $series
 for f in many.*; do
 	check "read $f" read_it "$f"
 	check "$f says what its event is" grep -q '^event event .* role=1 .* name=off-cpu' "$f.txt"
+done
+# A thread to which nothing happens is in each file all the same.
+for f in $(printf '%s\n' many.idle.*[0-9] | sed 1d); do
+	is "$f: has its only thread" "$("$NSPROF" info --json "$f" | jq -c '.cpu_times | [(.threads | length), .on_ns, .unknown_ns, .off_ns == .wall_ns]')" "[1,0,0,true]"
+	like "$f: it is parked" "$("$NSPROF" symbolize -q --event off-cpu "$f")" '^sleep;\[parked\];\[blocked\] [0-9]+$'
+done
+"$BUILD/tests/targets/waits" 60 sleeper runner >/dev/null &
+steady=$!
+later "kill $steady"
+wait_for "[ \$(ls /proc/$steady/task | wc -l) = 3 ] && grep -qs '^runner$' /proc/$steady/task/*/comm" 10
+sleeper=$(grep -ls '^sleeper$' /proc/$steady/task/*/comm | cut -d/ -f5)
+check "threads that were there before, in several files" record --off-cpu -p $steady --switch-output=0.2s --duration 0.7 -o series
+check "and with -a" record --off-cpu -a --switch-output=0.2s --duration 0.7 -o series-all
+"$NSPROF" record -q --off-cpu -p $steady --overwrite=0.4s -o series-kept &
+kept=$!
+computes $steady 600
+kill -INT $kept
+wait $kept
+kill $steady
+for f in series.* series-all.* series-kept; do
+	"$NSPROF" info --json "$f" | jq -c ".cpu_times.threads[] | select(.pid == $steady)" >threads
+	is "$f: all three are there, on and off the CPU, and the kernel tells how long" \
+		"$(jq -sc 'map(.on_ns + .off_ns == .wall_ns and .unknown_ns == 0 and .kernel_on_ns != null)' threads)" "[true,true,true]"
+	"$NSPROF" symbolize -q --event off-cpu --by process,thread "$f" >idle
+	for t in "sleeper-$steady/$sleeper" "waits-$steady/$steady"; do
+		is "$f: $t is parked" "$(grep ";$t;" idle)" "waits-$steady;$t;[parked];[blocked] $(jq "select(.tid == ${t#*/}) | .wall_ns" threads)"
+	done
+	like "$f: --all has it as it is" "$("$NSPROF" symbolize -q --all --event off-cpu --by process,thread "$f")" "waits-$steady;sleeper-$steady/$sleeper;\[before recording\];\[blocked\] [0-9]+"
 done
 
 check_rc "no number of switches" 129 record --off-cpu=0 -o no -- true

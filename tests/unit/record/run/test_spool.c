@@ -435,14 +435,14 @@ static void test_flight(void **state)
 	in_dump = 10 * r->sp.nkept;
 	assert_true(in_dump >= 80);
 	spool_ask(&r->sp, r->now);
-	assert_true(spool_dumps(&r->sp));
+	assert_true(spool_hurries(&r->sp));
 	/* What came just before is still in the rings. */
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	assert_null(r->sp.closing.out);
 	r->now += DRAIN_GUARD_NS;
 	assert_int_equal(spool_step(&r->sp, r->now), 0);
 	assert_non_null(r->sp.closing.out);
-	assert_false(spool_dumps(&r->sp));
+	assert_false(spool_hurries(&r->sp));
 	/* Two requests while the first dump is being written give one more dump. */
 	spool_ask(&r->sp, r->now);
 	spool_ask(&r->sp, r->now);
