@@ -125,6 +125,7 @@ perf_label() {
 	version=$("$(perf_of "$1")" --version)
 	case $1 in
 	*-z) echo "${version/ version/} -z" ;;
+	*-sched) echo "${version/ version/} sched" ;;
 	*) echo "${version/ version/}" ;;
 	esac
 }
@@ -156,6 +157,7 @@ tool_cmd() {
 	case $tool in
 	nsprof*) CMD=("$NSPROF" record -q -o "$file" "${EVENTS[@]}" "$@") ;;
 	*-z) CMD=("$(perf_of "$tool")" record -q -B -N -z -o "$file" "${EVENTS[@]}" "$@") ;;
+	*-sched) CMD=("$(perf_of "$tool")" sched record -q -B -N -o "$file" "$@") ;;
 	*) CMD=("$(perf_of "$tool")" record -q -B -N -o "$file" "${EVENTS[@]}" "$@") ;;
 	esac
 }

@@ -89,6 +89,13 @@ done
 for tool in none perf nsprof; do
 	above "pingpong: it goes on under $tool" pingpong $tool rate 0 2
 done
+for tool in none perf-sched nsprof nsprof-wakeups; do
+	above "wakeups: the ping-pong goes on under $tool" wakeups $tool rate 0 2
+done
+for tool in perf-sched nsprof-wakeups; do
+	above "wakeups: $tool has some" wakeups $tool wakeups 0 2
+	above "wakeups: $tool has bytes" wakeups $tool bytes_wakeup 0 2
+done
 for tool in perf nsprof; do
 	above "walltime: $tool has samples or switches" walltime $tool wall_percent -1 1
 	above "alternate: $tool has samples" alternate $tool samples 0 2
@@ -99,7 +106,8 @@ for tool in perf-z nsprof; do
 	above "eventsize: $tool has all events" eventsize $tool "all bytes" 0 1
 	above "eventsize: $tool has the second one" eventsize $tool "all page-faults" 0 1
 done
-is "all tables are printed" "$(grep -c '^### ' "$T/out")" 20
+above "wakeups: nsprof takes time for them" wakeups nsprof-wakeups us_wakeup 0 2
+is "all tables are printed" "$(grep -c '^### ' "$T/out")" 21
 # Each row needs as many cells as its head, or it is not a table.
 check "every row has all its cells" awk -F '|' '!/^\|/ { head = 0; next } !head { head = NF } NF != head { print; bad = 1 } END { exit bad }' "$T/out"
 
