@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
 #include "base/hex.h"
 #include "base/util.h"
 #include "host/procfs.h"
@@ -202,6 +203,22 @@ bool procfs_stat_forked(const char *text)
 	 * there.
 	 */
 	return stat_field(text, 9, &flags) && (flags & 0x00000040);
+}
+
+bool procfs_stat_image(const char *text, uint64_t *image)
+{
+	/* startcode, startstack, start_data, end_data */
+	static const unsigned int fields[] = { 26, 28, 45, 46 };
+	uint64_t at[4], hash = 0;
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (!stat_field(text, fields[i], &at[i]))
+			return false;
+		hash = hash_combine(hash, at[i]);
+	}
+	*image = !at[0] ? 0 : hash ? hash : 1;
+	/* For those who may not look (do_task_stat() in fs/proc/array.c). */
+	return at[0] != 1;
 }
 
 /*

@@ -42,6 +42,14 @@ bool procfs_stat_kthread(const char *text);
  * malformed.
  */
 bool procfs_stat_forked(const char *text);
+/*
+ * From /proc/PID/stat: tells the program that a process runs from the one after its next exec(3), by
+ * where its code, data and stack are. Without address space randomization, two programs that are the
+ * same, with arguments of the same length, are not told apart. A fork is not told from its parent.
+ * *@image: 0: it has no program: it has ended, or is in the middle of an exec. False: not shown, as
+ * ptrace(2) is not allowed, or the text is malformed.
+ */
+bool procfs_stat_image(const char *text, uint64_t *image);
 
 /*
  * "NStgid:\t20908\t2\t1" in /proc/PID/status: numbers outermost first. Returns how many there are,

@@ -18,6 +18,8 @@ void caplist_free(struct caplist *cl, struct pins *pins)
 	for (size_t i = 0; i < cl->n; i++) {
 		free(cl->v[i].addrs);
 		leaf_counts_fini(&cl->v[i].leafs);
+		if (cl->v[i].facts)
+			cl->v[i].facts->listed--;
 		proc_facts_put(pins, cl->v[i].facts);
 	}
 	free(cl->v);
@@ -32,6 +34,13 @@ struct cap_entry *caplist_add(struct caplist *cl, enum capture_kind kind, uint32
 	cl->bytes += sizeof(*cl->v) + n * sizeof(*addrs);
 	cl->v[cl->n] = (struct cap_entry){ .kind = kind, .id = id, .addrs = addrs, .n = n };
 	return &cl->v[cl->n++];
+}
+
+void cap_entry_hold(struct cap_entry *e, struct proc_facts *f)
+{
+	e->facts = proc_facts_get(f);
+	if (f)
+		f->listed++;
 }
 
 static int by_id(const void *a, const void *b)
@@ -113,7 +122,7 @@ static void merge_entry(struct caplist *to, const struct cap_entry *e)
 	}
 	/* Prefer the latest facts: a perf map may have been found later. */
 	if (e->facts && !last->facts)
-		last->facts = proc_facts_get(e->facts);
+		cap_entry_hold(last, e->facts);
 	leaf_counts_add(&last->leafs, &e->leafs);
 	both = caplist_union(last->addrs, last->n, e->addrs, e->n, &n);
 	free(last->addrs);

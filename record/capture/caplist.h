@@ -43,6 +43,8 @@ void caplist_free(struct caplist *cl, struct pins *pins);	/* accepts NULL */
 /* Adds an entry, which takes @addrs; the caller fills in the rest. Borrowed until the next call. */
 struct cap_entry *caplist_add(struct caplist *cl, enum capture_kind kind, uint32_t id,
 			      uint64_t *addrs, size_t n);
+/* Sets entry @e's facts to @f, which may be NULL, with a reference. */
+void cap_entry_hold(struct cap_entry *e, struct proc_facts *f);
 void caplist_seal(struct caplist *cl);
 /* Iterates over a sealed list, entries with most samples first; NULL after the last. */
 struct cap_entry *caplist_next(struct caplist *cl);

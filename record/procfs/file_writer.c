@@ -1,8 +1,14 @@
 #include "procfs/file_writer.h"
 
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/util.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "procfs/proc_facts.h"
+
+static const char written_late[] = "it was written to when its process had ended, or ran another program";
 
 /*
  * Most clocks of file systems are late, and none is early: a younger file is the next program's. After
@@ -12,16 +18,40 @@ struct file_writer file_writer_of(const struct proc_facts *f)
 {
 	struct file_writer w = FILE_WRITER_ANY;
 
+	if (!f->over_time && !f->outlived) {
+		w.pid = f->pid;
+		w.start_ticks = f->start_ticks;
+		w.image = f->image;
+		w.ran = f->first_exit ? proc_facts_wall(f->first_exit) : INT64_MIN;
+		if (f->seen)
+			w.ran = MAX(w.ran, proc_facts_wall(f->seen) - clock_file_late_ns());
+	}
 	if (f->over_time)
 		w.until = proc_facts_wall(f->over_time) - (f->over_exec ? clock_file_late_ns() : 0);
 	return w;
 }
 
+static int64_t mtime_ns(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 const char *file_writer_over(const struct file_writer *w, const struct stat *st)
 {
-	const int64_t mtime = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+	return mtime_ns(st) > w->until ? written_late : NULL;
+}
 
-	return mtime > w->until ? "it was written to when its process had ended, or ran another program" : NULL;
+/* Its exec, or its exit, may be in a record that nobody has read yet. */
+static bool still_runs(const struct file_writer *w)
+{
+	const int procfd = nsopen_process(w->pid);
+	bool same;
+
+	if (procfd < 0)
+		return false;
+	same = proc_facts_same_image(procfd, w->start_ticks, w->image);
+	close(procfd);
+	return same;
 }
 
 const char *file_writer_changed(const struct file_writer *w, int fd)
@@ -30,5 +60,7 @@ const char *file_writer_changed(const struct file_writer *w, int fd)
 
 	if (nsopen_stat(fd, &st))
 		return "its file system does not say when it was written to";
+	if (w->pid && mtime_ns(&st) > w->ran && !still_runs(w))
+		return written_late;
 	return file_writer_over(w, &st);
 }

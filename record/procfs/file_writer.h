@@ -13,7 +13,12 @@ struct proc_facts;
 
 /* A copy of what is known, for any thread. */
 struct file_writer {
-	int64_t until;		/* ns of the wall clock: what is written later is another program's; INT64_MAX = not known */
+	/* ns of the wall clock: what is written later is another program's; INT64_MAX = not known */
+	int64_t until;
+	/* Its end is not known: the process to look at. 0 = none */
+	uint32_t pid;
+	uint64_t start_ticks, image;	/* as in struct proc_facts */
+	int64_t ran;		/* ns of the wall clock: what was written before is its own, whatever it runs by now */
 };
 
 /* A writer of which nothing is known: every file is its own. */

@@ -69,6 +69,8 @@ static bool read_stat(struct proc_facts *f, int procfd)
 	f->running = ok && procfs_stat_running(text);
 	f->kthread = ok && procfs_stat_kthread(text);
 	f->forked = ok && procfs_stat_forked(text);
+	if (!ok || !procfs_stat_image(text, &f->image))
+		f->image = 0;
 	free(text);
 	return ok;
 }
@@ -78,6 +80,28 @@ bool proc_facts_started_at(int procfd, uint64_t ticks)
 	struct proc_facts f = { 0 };
 
 	return read_stat(&f, procfd) && f.running && f.start_ticks == ticks;
+}
+
+uint64_t proc_facts_image(int procfd)
+{
+	struct proc_facts f = { 0 };
+
+	return read_stat(&f, procfd) ? f.image : 0;
+}
+
+/*
+ * A process without a program ends, or is in the middle of an exec, and the next program has not run yet. If only
+ * the first thread has ended, it is the others' program: one that execs becomes the first thread.
+ */
+bool proc_facts_same_image(int procfd, uint64_t ticks, uint64_t image)
+{
+	char *text = proc_facts_text(procfd, "stat");
+	uint64_t start, now;
+	uint32_t ppid;
+	bool same = text && !procfs_stat_start(text, &start, &ppid) && start == ticks && procfs_stat_image(text, &now) && (!now || now == image);
+
+	free(text);
+	return same;
 }
 
 bool proc_facts_running(int procfd)

@@ -32,8 +32,13 @@ struct proc_facts {
 	char *exe, *root, *cgroup;	/* owned; "" when unknown */
 	struct rootpin *rootpin;	/* NULL if not available */
 	uint64_t begun;			/* ns of CLOCK_MONOTONIC, of its exec or fork; 0 = neither was seen */
+	uint64_t image;			/* procfs_stat_image(); 0 = unknown, or none yet */
+	uint64_t seen;			/* ns of CLOCK_MONOTONIC: it ran then; 0 = not sampled */
 	uint64_t over_time;		/* of its ending exec or exit; 0 = not seen */
 	bool over_exec;			/* it was an exec: the process runs another program since */
+	uint64_t first_exit;		/* of its first thread, if others were still there; 0 = not seen */
+	bool outlived;			/* its exit was seen, and others have its open files: forked processes */
+	uint32_t listed;		/* references of lists of captures */
 	struct pin map;			/* the perf map, if there was one */
 	uint64_t map_time;		/* ns of sample time, of the latest look for it */
 	bool map_held;			/* looked for among the files that the process has open */
@@ -49,7 +54,7 @@ struct proc_facts {
 };
 
 /*
- * Reads the facts of process @pid as it is now; not rootpin, begun, over_time, map, jitdump and up.
+ * Reads the facts of process @pid as it is now; not those from rootpin on, except image.
  * @procfd: from nsopen_process(), borrowed. NULL if it is gone. What it no longer showed is empty.
  * Owned, one reference.
  */
@@ -73,6 +78,13 @@ bool proc_facts_running(int procfd);
 bool proc_facts_started_at(int procfd, uint64_t ticks);
 /* Has the process behind @procfd begun no program since its fork? False if it is gone. */
 bool proc_facts_forked(int procfd);
+/* procfs_stat_image() of the process behind @procfd; 0 also if that is not known. */
+uint64_t proc_facts_image(int procfd);
+/*
+ * Has the process behind @procfd, which began at @ticks and ran the program with @image, run no other one since?
+ * That also holds while it ends, until its parent has reaped it. False if that is not known.
+ */
+bool proc_facts_same_image(int procfd, uint64_t ticks, uint64_t image);
 /* Did a process with start time @ticks begin after @time (ns of CLOCK_MONOTONIC)? */
 bool proc_facts_started_after(uint64_t ticks, uint64_t time);
 /*

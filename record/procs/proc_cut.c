@@ -107,7 +107,7 @@ static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 {
 	struct cap_entry *e = caplist_add(cl, kind, p->serial, capture_sorted(&p->jit), p->jit.n);
 
-	e->facts = proc_facts_get(p->facts ? p->facts : p->anc);
+	cap_entry_hold(e, p->facts ? p->facts : p->anc);
 	e->tenant = p->tenant;
 	memcpy(e->comm, p->comm, sizeof(e->comm));
 	/* Without facts it cannot be captured later. */

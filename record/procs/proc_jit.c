@@ -159,6 +159,18 @@ static void look_root(struct pins *ps, struct proc_facts *f, int procfd)
 	rootpin_look(ps, f->rootpin, procfd);
 }
 
+/* Its facts may have been read in the middle of its exec. */
+static void look_image(struct proc *p, int procfd)
+{
+	struct proc_facts *f = p->facts;
+
+	if (f->image)
+		return;
+	f->image = proc_facts_image(procfd);
+	if (proc_moved_on(p, procfd, p->last_time))
+		f->image = 0;
+}
+
 void perfmap_pin_late(struct proc *p)
 {
 	struct proc_facts *f = p->facts;
@@ -168,6 +180,7 @@ void perfmap_pin_late(struct proc *p)
 		return;
 	procfd = nsopen_process(p->pid);
 	if (procfd >= 0 && proc_facts_started_at(procfd, f->start_ticks)) {
+		look_image(p, procfd);
 		look_root(&p->pt->files.pins, f, procfd);
 		/* Only once: a runtime that writes elsewhere begins before it has code to run. */
 		pin_map(p, f->map_held ? -1 : procfd);

@@ -13,6 +13,7 @@
 #include "base/xalloc.h"
 #include "capture/jitlook.h"
 #include "elf/elf_file.h"
+#include "host/clock.h"
 #include "host/nsopen.h"
 #include "procs/proc.h"
 
@@ -410,24 +411,41 @@ static void bury_oldest(struct proc *p)
 	proc_free(q);
 }
 
-/*
- * Does @p have threads other than the first one, or processes that need its perf map for code
- * compiled before their fork?
- */
-static bool lives_on(const struct proc *p)
+/* Does @p have threads other than the first one? They run its program, and may write to its files. */
+static bool has_threads(struct proc *p)
 {
+	const uint64_t time = clock_mono_ns();
 	int procfd, other;
 
-	if (p->facts->refs > 1)
-		return true;
 	procfd = nsopen_process(p->pid);
 	if (procfd < 0)
 		return false;
 	other = nsopen_other_thread(procfd);
-	close(procfd);
-	if (other >= 0)
+	if (other >= 0) {
 		close(other);
+		if (proc_facts_same_image(procfd, p->facts->start_ticks, p->facts->image))
+			p->facts->seen = MAX(p->facts->seen, time);
+	}
+	close(procfd);
 	return other >= 0;
+}
+
+/*
+ * The next process with the pid of @p in its namespace writes to a perf map of the same name. But
+ * processes that @p has forked may write to its own, and need it for code compiled before their fork.
+ */
+static void end_files(struct proc *p, uint64_t time)
+{
+	struct proc_facts *f = p->facts;
+
+	if (!f || f->over_time)
+		return;
+	if (f->refs > 1 + f->listed)
+		f->outlived = true;
+	else if ((p->jit.n || f->listed) && has_threads(p))
+		f->first_exit = time;
+	else if (p->jit.n || f->listed)
+		f->over_time = time;
 }
 
 bool proctab_exit(struct proctab *pt, const struct ev_task *ev)
@@ -447,9 +465,7 @@ bool proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	p->headless = true;
 	/* Also with other threads alive, until one of them is sampled. */
 	proc_die(p, ev->time);
-	/* The next process with its pid in its namespace writes to a perf map of the same name. */
-	if (p->jit.n && p->facts && !p->facts->over_time && !lives_on(p))
-		p->facts->over_time = ev->time;
+	end_files(p, ev->time);
 	/* Now, while the files it wrote last are still there. */
 	capture_jit(p);
 	bury_oldest(p);
@@ -529,6 +545,8 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 		perfmap_pin_late(p);
 		rivals_seek_met(pt);
 	}
+	if (p->facts)
+		p->facts->seen = time;
 	if (p->muted)
 		tenant_left_out(p->tenant, BUDGET_SAMPLES, 1);
 	t = threads_touch(&pt->threads, pid, tid);

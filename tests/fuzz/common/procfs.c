@@ -19,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	procfs_stat_running(text);
 	procfs_stat_kthread(text);
 	procfs_stat_forked(text);
+	procfs_stat_image(text, &ticks);
 	fuzz_read(pids, procfs_status_nstgid(text, pids, ARRAY_SIZE(pids)) * sizeof(*pids));
 	procfs_status_tgid(text);
 	procfs_status_fsuid(text, &n);

@@ -160,6 +160,39 @@ static void test_stat(void **state)
 	assert_false(procfs_stat_forked("1 (x)"));
 }
 
+/* Where a program is: field 26, 28, 45 or 46. */
+static void test_image(void **state)
+{
+	static const char form[] = "7 (x) 1) R 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 9 5890048 225 18446744073709551615 "
+				   "%s 94033 %s 0 0 0 0 0 0 0 0 0 17 1 0 0 0 0 0 %s %s 94100 140731 140740 140740 140790 0\n";
+	static const char *const cases[][4] = {
+		{ "94000", "140720", "94050", "94060" }, { "94001", "140720", "94050", "94060" }, { "94000", "140721", "94050", "94060" },
+		{ "94000", "140720", "94051", "94060" }, { "94000", "140720", "94050", "94061" },
+	};
+	uint64_t image[5];
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		snprintf(text, sizeof(text), form, cases[i][0], cases[i][1], cases[i][2], cases[i][3]);
+		assert_true(procfs_stat_image(text, &image[i]));
+		assert_int_not_equal(image[i], 0);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(image[i], image[k]);
+	}
+	/* Not allowed to look; a zombie; in the middle of an exec; cut off. */
+	snprintf(text, sizeof(text), form, "1", "0", "0", "0");
+	assert_false(procfs_stat_image(text, image));
+	snprintf(text, sizeof(text), form, "0", "0", "0", "0");
+	assert_true(procfs_stat_image(text, image));
+	assert_int_equal(*image, 0);
+	snprintf(text, sizeof(text), form, "0", "140720", "0", "0");
+	assert_true(procfs_stat_image(text, image));
+	assert_int_equal(*image, 0);
+	assert_false(procfs_stat_image("7 (x) R 1 7 7 0", image));
+	assert_false(procfs_stat_image("", image));
+}
+
 static void test_status(void **state)
 {
 	/* A name cannot add lines: the kernel writes its newline as "\n". */
@@ -229,6 +262,7 @@ int main(void)
 		cmocka_unit_test(test_maps_malformed),
 		cmocka_unit_test(test_maps_stop),
 		cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_image),
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_cgroup),
 		cmocka_unit_test(test_ns),

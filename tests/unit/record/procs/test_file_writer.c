@@ -1,5 +1,6 @@
 /* Maps and dumps that another program writes to between the look at the file and its reading. */
 #include <fcntl.h>
+#include <sys/personality.h>
 
 #include "capture/capture_job.h"
 #include "jitdump.h"
@@ -29,12 +30,20 @@ static void age(const char *path, int64_t ns)
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
+static void becomes_sleep(int ready, int go, void *arg)
+{
+	if (arg)
+		personality(ADDR_NO_RANDOMIZE);
+	wait_here(ready, go);
+	execl("/bin/sleep", "sleep", "60", NULL);
+}
+
 /* A process with a perf map half a second old. */
 static int begin(void **state)
 {
 	if (setup(state))
 		return -1;
-	c = start(plain_child, NULL);
+	c = start(becomes_sleep, *state);
 	snprintf(map, sizeof(map), "/tmp/perf-%d.map", c.pid);
 	unlink(map);
 	write_line("w", "own");
@@ -59,9 +68,10 @@ static void prepare(struct capture_job *job)
 	perfmap_prepare(p->facts, 1, "test", addrs, 1, job);
 }
 
+/* Longer ago than a tick: the next one does not write earlier after an exit. */
 static void over(bool exec)
 {
-	p->facts->over_time = now();
+	p->facts->over_time = now() - 100000000;
 	p->facts->over_exec = exec;
 }
 
@@ -125,6 +135,96 @@ static void test_copied(void **state)
 	}
 }
 
+/* Lets the process begin another program. Its record has not been read yet. */
+static void begin_sleep(void)
+{
+	char path[64], exe[256] = "";
+
+	close(c.go);
+	c.go = -1;
+	snprintf(path, sizeof(path), "/proc/%d/exe", c.pid);
+	while (!strstr(exe, "/sleep")) {
+		memset(exe, 0, sizeof(exe));
+		assert_true(readlink(path, exe, sizeof(exe) - 1) > 0);
+		usleep(1000);
+	}
+}
+
+/* While the process lives, it is asked what it runs after the file was read. */
+static void test_lives(void **state)
+{
+	struct capture_job job;
+
+	(void)state;
+	write_line("a", "own");
+	prepare(&job);
+	assert_own(&job);
+	prepare(&job);
+	write_line("a", "own");
+	assert_own(&job);
+	prepare(&job);
+	begin_sleep();
+	write_line("a", "next");
+	assert_refused(&job);
+	prepare(&job);
+	assert_refused(&job);
+}
+
+/* A program that was sampled since the file was written to has written it, whatever the process runs by now. */
+static void test_sampled_since(void **state)
+{
+	struct capture_job job;
+
+	(void)state;
+	prepare(&job);
+	begin_sleep();
+	assert_own(&job);
+	stop_child(&c);
+	prepare(&job);
+	assert_own(&job);
+	prepare(&job);
+	write_line("a", "next");
+	assert_refused(&job);
+	c = start(plain_child, NULL);
+}
+
+/* The map of a process that has ended belongs to its children, which may still write to it. */
+static void test_outlived(void **state)
+{
+	const uint32_t child = GONE;
+	struct capture_job job;
+
+	(void)state;
+	fork_of(child, (uint32_t)c.pid);
+	stop_child(&c);
+	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now());
+	write_line("a", "own");
+	prepare(&job);
+	assert_own(&job);
+	c = start(plain_child, NULL);
+}
+
+/* But a list of captures writes to nothing. */
+static void test_listed(void **state)
+{
+	struct capture_job job;
+	struct caplist *cl;
+
+	(void)state;
+	proc_saw_code(p, CODE + 8);
+	u64map_put(&p->jit, CODE + 8, NULL);
+	cl = proctab_cut(pt);
+	assert_non_null(caplist_find(cl, CAPTURE_PERF_MAP, p->serial));
+	stop_child(&c);
+	exit_of((uint32_t)c.pid, (uint32_t)c.pid, now() - 100000000);
+	assert_true(p->facts->over_time > 0);
+	prepare(&job);
+	write_line("a", "next");
+	assert_refused(&job);
+	caplist_free(cl, &pt->files.pins);
+	c = start(plain_child, NULL);
+}
+
 /* A jitdump with one function, as by an engine that begins its file anew. */
 static void write_dump(const char *path, const char *name)
 {
@@ -176,9 +276,15 @@ static void test_dump(void **state)
 
 int main(void)
 {
+	static char not_random[] = "with the places of programs not randomized";
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_over, begin, end),
 		cmocka_unit_test_setup_teardown(test_copied, begin, end),
+		cmocka_unit_test_setup_teardown(test_lives, begin, end),
+		cmocka_unit_test_prestate_setup_teardown(test_lives, begin, end, not_random),
+		cmocka_unit_test_setup_teardown(test_sampled_since, begin, end),
+		cmocka_unit_test_setup_teardown(test_outlived, begin, end),
+		cmocka_unit_test_setup_teardown(test_listed, begin, end),
 		cmocka_unit_test_setup_teardown(test_dump, begin, end),
 	};
 
