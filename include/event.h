@@ -335,6 +335,7 @@ struct ev_counts {
 	uint64_t lost;		/* samples not received: ev_ledger.lost_kernel */
 	uint64_t enabled, running;	/* ns, sums over the events; running: counting */
 	uint64_t event;		/* ev_event.index */
+	uint64_t throttled, throttled_ns, throttled_samples;	/* as in struct ev_ledger */
 };
 
 /*

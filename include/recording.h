@@ -103,7 +103,9 @@ enum rec_ledger_flag {
 
 /* TALLY and COUNTS are tables (common/recording/rec_table.c); later versions may append columns. */
 #define REC_TALLY_COLS 10u	/* struct ev_tally, in its order */
-#define REC_COUNTS_COLS 9u	/* struct ev_counts, in its order; the last one only if not all 0 */
+#define REC_COUNTS_COLS 12u	/* struct ev_counts, in its order */
+#define REC_COUNTS_EVENTS 9u	/* with the event: if there are several */
+#define REC_COUNTS_PLAIN 8u
 #define REC_TABLE_ROWS 65536u	/* per block; the writer's limit */
 
 struct rec_index_entry {	/* payload of END: one for each block before it, or none */

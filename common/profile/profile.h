@@ -92,7 +92,7 @@ struct profile_event {
 	bool by_period;		/* its periods vary: shown by period by default */
 	uint64_t truncated, incomplete;	/* as the facts of that name, for its samples */
 	/* As the facts of these names, for its samples; PROFILE_UNKNOWN: only known of all events together. */
-	uint64_t kept, lost, cut, dropped, withheld;
+	uint64_t kept, lost, cut, dropped, withheld, throttled_times, throttled_samples;
 	uint64_t samples, period;	/* sums over counts, set by profile_finish(); they saturate */
 };
 

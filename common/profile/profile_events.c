@@ -141,6 +141,7 @@ void profile_own_losses(struct profile *p, const struct profile_event *ev)
 		uint64_t v;
 	} own[] = {
 		{ "kept", ev->kept }, { "lost", ev->lost }, { "cut", ev->cut }, { "dropped", ev->dropped }, { "withheld", ev->withheld },
+		{ "throttled_times", ev->throttled_times }, { "throttled_samples", ev->throttled_samples },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(own); i++)

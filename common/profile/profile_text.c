@@ -18,7 +18,7 @@
 #define VERSION_ONE "1"
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 14	/* per line, including its letter */
+#define FIELDS_MAX 16	/* per line, including its letter */
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -71,7 +71,7 @@ static void end_line(struct writer *w)
 /* All of them, or if none is known nothing. */
 static void add_losses(struct writer *w, const struct profile_event *ev)
 {
-	const uint64_t v[] = { ev->kept, ev->lost, ev->cut, ev->dropped, ev->withheld };
+	const uint64_t v[] = { ev->kept, ev->lost, ev->cut, ev->dropped, ev->withheld, ev->throttled_times, ev->throttled_samples };
 	bool known = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
@@ -343,9 +343,12 @@ static bool read_node(struct reader *r)
 	       profile_child(r->p, parent, frame) == n;
 }
 
+/* Older profiles have none of the last two. */
+#define LOSSES_BEFORE 5u
+
 static bool read_losses(struct reader *r, struct profile_event *ev)
 {
-	uint64_t *const v[] = { &ev->kept, &ev->lost, &ev->cut, &ev->dropped, &ev->withheld };
+	uint64_t *const v[] = { &ev->kept, &ev->lost, &ev->cut, &ev->dropped, &ev->withheld, &ev->throttled_times, &ev->throttled_samples };
 
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
 		const char *s = i + 9 < r->n ? r->f[i + 9] : "";
@@ -354,7 +357,7 @@ static bool read_losses(struct reader *r, struct profile_event *ev)
 		if (*s && !number(s, PROFILE_UNKNOWN - 1, v[i]))
 			return false;
 	}
-	return r->n == 9 || r->n == 9 + ARRAY_SIZE(v);
+	return r->n == 9 || r->n == 9 + LOSSES_BEFORE || r->n == 9 + ARRAY_SIZE(v);
 }
 
 static bool read_event(struct reader *r)

@@ -101,19 +101,22 @@ static void counts_row(const void *rows, size_t i, uint64_t *cell)
 	const struct ev_counts *c = (const struct ev_counts *)rows + i;
 	const uint64_t row[REC_COUNTS_COLS] = {
 		c->cpu, c->events, c->count, c->samples, c->periods, c->lost, c->enabled,
-		c->running, c->event,
+		c->running, c->event, c->throttled, c->throttled_ns, c->throttled_samples,
 	};
 
 	memcpy(cell, row, sizeof(row));
 }
 
-/* Without the last column if there is one event. */
+/* Columns are left out at the end: what LEDGER has of a single event, and of several what is 0. */
 static unsigned int counts_cols(const struct ev_counts *rows, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (rows[i].event)
-			return REC_COUNTS_COLS;
-	return REC_COUNTS_COLS - 1;
+	bool several = false, throttled = false;
+
+	for (size_t i = 0; i < n; i++) {
+		several |= rows[i].event;
+		throttled |= rows[i].throttled || rows[i].throttled_ns;
+	}
+	return !several ? REC_COUNTS_PLAIN : throttled ? REC_COUNTS_COLS : REC_COUNTS_EVENTS;
 }
 
 void counts_dec(const uint64_t *v, struct ev_counts *out)
@@ -121,6 +124,7 @@ void counts_dec(const uint64_t *v, struct ev_counts *out)
 	*out = (struct ev_counts){
 		.cpu = (uint32_t)v[0], .events = (uint32_t)v[1], .count = v[2], .samples = v[3],
 		.periods = v[4], .lost = v[5], .enabled = v[6], .running = v[7], .event = v[8],
+		.throttled = v[9], .throttled_ns = v[10], .throttled_samples = v[11],
 	};
 }
 

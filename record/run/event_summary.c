@@ -26,6 +26,7 @@ static struct ev_counts sum_of(const struct ledger_part *part, size_t event)
 		sum.count += c->count;
 		sum.enabled += c->enabled;
 		sum.running += c->running;
+		sum.throttled += c->throttled;
 	}
 	return sum;
 }
@@ -93,7 +94,7 @@ static void add_share(const struct ev_counts *c, struct strbuf *out)
 			    percent(c->running, c->enabled), (double)c->count * (double)c->enabled / (double)c->running);
 }
 
-static void print_event(const struct events *ev, size_t i, const struct ev_counts *c, const struct budget_event *b, uint64_t throttled)
+static void print_event(const struct events *ev, size_t i, const struct ev_counts *c, const struct budget_event *b)
 {
 	const struct rec_event *e = &ev->v[i];
 	struct strbuf text = STRBUF_INIT;
@@ -106,8 +107,8 @@ static void print_event(const struct events *ev, size_t i, const struct ev_count
 	else
 		strbuf_adds(&text, ", none lost");
 	add_count(e, c, b && b->level_max, &text);
-	if (throttled)
-		strbuf_addf(&text, "; throttled %" PRIu64 " time%s", throttled, plural(throttled));
+	if (c->throttled)
+		strbuf_addf(&text, "; throttled %" PRIu64 " time%s", c->throttled, plural(c->throttled));
 	if (may_share(ev, e))
 		add_share(c, &text);
 	pr_info("%s: %s", e->sel.name, text.s);
@@ -150,31 +151,29 @@ static void print_all_thinned(const struct events *ev, const struct sampled_even
  */
 #define LINES_MAX 4u
 
-static bool is_quiet(const struct rec_event *e, const struct ev_counts *c, const struct ledger_event *of)
+static bool is_quiet(const struct rec_event *e, const struct ev_counts *c)
 {
-	return e->sel.tracepoint && !c->samples && !c->lost && !c->count && !of->throttled && !of->throttled_before;
+	return e->sel.tracepoint && !c->samples && !c->lost && !c->count && !c->throttled;
 }
 
-void event_summary_print(const struct events *ev, const struct sampled_events *se, struct ledger *lg, const struct ledger_part *counts,
-			 uint64_t began)
+void event_summary_print(const struct events *ev, const struct sampled_events *se, const struct ledger_part *counts, uint64_t began)
 {
 	size_t quiet = 0, thinned = 0;
 
 	for (size_t i = 0; i < ev->n; i++) {
 		const struct ev_counts sum = sum_of(counts, i);
 
-		quiet += is_quiet(&ev->v[i], &sum, ledger_event(lg, (uint32_t)i));
+		quiet += is_quiet(&ev->v[i], &sum);
 		thinned += se && se->budget.ev[i].level_max;
 	}
 	for (size_t i = 0; i < ev->n; i++) {
 		const struct budget_event *b = se ? &se->budget.ev[i] : NULL;
-		const struct ledger_event *of = ledger_event(lg, (uint32_t)i);
 		const struct ev_counts sum = sum_of(counts, i);
 
-		if (quiet > LINES_MAX && is_quiet(&ev->v[i], &sum, of))
+		if (quiet > LINES_MAX && is_quiet(&ev->v[i], &sum))
 			continue;
 		if (ev->n > 1 || (b && b->level_max))
-			print_event(ev, i, &sum, b, of->throttled + of->throttled_before);
+			print_event(ev, i, &sum, b);
 		if (b && b->level_max && thinned <= LINES_MAX)
 			print_thinned(ev, i, b, began);
 	}

@@ -15,7 +15,6 @@ size_t event_summary_counted(const struct events *ev, const struct ledger_part *
  * @counts: of the whole run. @began: ns of CLOCK_MONOTONIC, when sampling did. Prints nothing for
  * one event that was sampled as it was asked for.
  */
-void event_summary_print(const struct events *ev, const struct sampled_events *se, struct ledger *lg, const struct ledger_part *counts,
-			 uint64_t began);
+void event_summary_print(const struct events *ev, const struct sampled_events *se, const struct ledger_part *counts, uint64_t began);
 
 #endif

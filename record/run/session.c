@@ -661,7 +661,7 @@ static int finish(struct session *s, struct loop *l)
 	if (!err || !s->o->overwrite)
 		summary_print(&s->ledger, s->o, &sum);
 	if (!err)
-		event_summary_print(&s->ev, s->sink->events, &s->ledger, &s->spool.total, l->enabled_at);
+		event_summary_print(&s->ev, s->sink->events, &s->spool.total, l->enabled_at);
 	tell_waited();
 	budget_summary_print(s->pt, s->facts);
 	unanswered_tell(whose, s);

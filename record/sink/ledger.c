@@ -115,12 +115,17 @@ void ledger_lost_side(struct ledger *lg, uint32_t cpu, uint64_t time, uint64_t n
 	lg->side_told += n;
 }
 
+static struct ev_counts *counts_of(struct ledger *lg, uint32_t cpu, uint32_t event)
+{
+	return &second_counts_event(&lg->tally, second_counts_cpu(&lg->tally, cpu), event)->sum;
+}
+
 static void stood(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t since, uint64_t until)
 {
 	uint64_t ns = until > since ? MIN(until - since, lg->standing_max) : 0;
 
 	second_counts_at(&lg->tally, cpu, until)->throttled_ns += ns;
-	ledger_event(lg, event)->throttled_ns += ns;
+	counts_of(lg, cpu, event)->throttled_ns += ns;
 	lg->l.throttled_ns += ns;
 }
 
@@ -137,7 +142,7 @@ void ledger_throttle(struct ledger *lg, uint32_t cpu, uint32_t event, uint64_t t
 
 	if (on) {
 		second_counts_at(&lg->tally, cpu, time)->throttled++;
-		ledger_event(lg, event)->throttled++;
+		counts_of(lg, cpu, event)->throttled++;
 		lg->l.throttled++;
 		if (lg->standing.n >= STANDING_MAX)
 			forget_standing(lg);
@@ -179,23 +184,38 @@ static uint64_t rounded(double samples)
  */
 static uint64_t estimate_throttled(const struct ledger_event *of, const struct ev_counts *sum, uint64_t ran_ns)
 {
-	double ns = (double)of->throttled_ns;
+	double ns = (double)sum->throttled_ns;
 
-	if (!sum->samples || !of->throttled)
+	if (!sum->samples || !sum->throttled_ns)
 		return 0;
 	if (of->period_min)
 		return sum->periods ? rounded(ns * (double)sum->samples / (double)sum->periods) : 0;
-	if (ran_ns <= of->throttled_ns)
+	if (ran_ns <= sum->throttled_ns)
 		return 0;
 	return rounded(ns * (double)(sum->samples + sum->lost) / ((double)ran_ns - ns));
 }
 
+/* Each CPU gets its share by time: together as many as the event. */
+static void share_throttled(struct ledger *lg, uint32_t event, uint64_t samples, uint64_t all_ns)
+{
+	uint64_t ns = 0, given = 0;
+
+	for (uint32_t i = 0; i < lg->tally.ncpu; i++) {
+		struct ev_counts *c = counts_of(lg, i, event);
+		uint64_t upto;
+
+		ns += c->throttled_ns;
+		upto = all_ns ? (uint64_t)((unsigned __int128)samples * ns / all_ns) : 0;
+		c->throttled_samples = upto - given;
+		given = upto;
+	}
+}
+
 static uint64_t estimate_all_throttled(struct ledger *lg, uint64_t ran_ns)
 {
-	uint64_t estimate = 0;
+	uint64_t estimate = 0, samples;
 
 	for (uint32_t e = 0; e <= lg->tally.nmore; e++) {
-		struct ledger_event *of = ledger_event(lg, e);
 		struct ev_counts sum = { 0 };
 
 		for (size_t i = 0; i < lg->tally.ncpu; i++) {
@@ -204,8 +224,11 @@ static uint64_t estimate_all_throttled(struct ledger *lg, uint64_t ran_ns)
 			sum.samples += c->samples;
 			sum.periods += c->periods;
 			sum.lost += c->lost;
+			sum.throttled_ns += c->throttled_ns;
 		}
-		estimate += estimate_throttled(of, &sum, ran_ns);
+		samples = estimate_throttled(ledger_event(lg, e), &sum, ran_ns);
+		share_throttled(lg, e, samples, sum.throttled_ns);
+		estimate += samples;
 	}
 	return estimate;
 }
@@ -344,12 +367,6 @@ void ledger_cut(struct ledger *lg, const struct events *ev, uint64_t stopped, ui
 	part->rows = second_counts_take(t, &part->nrows);
 	lg->l = (struct ev_ledger){ 0 };
 	lg->lost_told = lg->lost_pmu = lg->side_told = lg->switches_told = lg->wakeups_told = 0;
-	for (uint32_t e = 0; e <= t->nmore; e++) {
-		struct ledger_event *of = ledger_event(lg, e);
-
-		of->throttled_before += of->throttled;
-		of->throttled = of->throttled_ns = 0;
-	}
 }
 
 /* With several events: what is known of each. The kernel's own counts are not. */
@@ -364,7 +381,7 @@ static int write_told_counts(const struct ledger *lg, struct rec_writer *w)
 		for (size_t i = 0; i < t->ncpu; i++) {
 			const struct second_counts_event *of = second_counts_event(t, &t->cpu[i], e);
 
-			if (!of->sum.samples && !of->sum.lost && !of->lost_pmu)
+			if (!of->sum.samples && !of->sum.lost && !of->lost_pmu && !of->sum.throttled)
 				continue;
 			XGROW(rows, n, cap);
 			rows[n] = of->sum;
@@ -464,6 +481,9 @@ static void add_counts(struct ledger_part *sum, const struct ev_counts *c)
 	to->lost += c->lost;
 	to->enabled += c->enabled;
 	to->running += c->running;
+	to->throttled += c->throttled;
+	to->throttled_ns += c->throttled_ns;
+	to->throttled_samples += c->throttled_samples;
 }
 
 void ledger_part_add(struct ledger_part *sum, const struct ledger_part *part)

@@ -27,8 +27,6 @@ enum ledger_what {
 /* What is counted for each event by itself, beside struct ev_counts. */
 struct ledger_event {
 	uint64_t period_min;	/* shorter periods are really this long; see ledger_begin() */
-	uint64_t throttled, throttled_ns;	/* as in struct ev_ledger; since the last cut */
-	uint64_t throttled_before;		/* times, before the last cut */
 };
 
 struct ledger {

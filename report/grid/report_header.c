@@ -97,7 +97,7 @@ static void ledger_of_event(const struct profile_event *ev, struct ev_ledger *l)
 {
 	*l = (struct ev_ledger){
 		.kept = known(ev->kept), .lost_kernel = known(ev->lost), .cut = known(ev->cut), .dropped = known(ev->dropped),
-		.withheld = known(ev->withheld),
+		.withheld = known(ev->withheld), .throttled = known(ev->throttled_times), .throttled_samples = known(ev->throttled_samples),
 	};
 }
 
@@ -288,6 +288,8 @@ static void events_json(const struct profile *p, struct json *j)
 		json_known(j, "cut", ev->cut);
 		json_known(j, "dropped", ev->dropped);
 		json_known(j, "withheld", ev->withheld);
+		json_known(j, "throttled_times", ev->throttled_times);
+		json_known(j, "throttled_samples", ev->throttled_samples);
 		if (profile_meta(p, "truncated")) {
 			json_u64(j, "truncated", ev->truncated);
 			json_u64(j, "incomplete", ev->incomplete);
@@ -305,7 +307,7 @@ void header_json(const struct header *h, struct json *j)
 	};
 	static const char *const numbers[] = {
 		"frequency", "fixed_period", "stack_bytes", "ncpus", "begin_wall_ns", "duration_ns", "kept", "lost", "cut",
-		"dropped", "withheld", "throttled_samples", "truncated", "incomplete",
+		"dropped", "withheld", "throttled_times", "throttled_samples", "truncated", "incomplete",
 	};
 	static const char *const lists[] = { "filter", "throttled", "note" };
 	const struct profile *p = h->profile;

@@ -59,6 +59,9 @@ static struct ev_counts sum_of(const struct ev_counts *counts, size_t n, uint32_
 		sum.lost += counts[i].lost;
 		sum.enabled += counts[i].enabled;
 		sum.running += counts[i].running;
+		sum.throttled += counts[i].throttled;
+		sum.throttled_ns += counts[i].throttled_ns;
+		sum.throttled_samples += counts[i].throttled_samples;
 	}
 	return sum;
 }
@@ -166,6 +169,9 @@ static void text_event(const struct info_events *ie, uint32_t e, const struct ev
 	if (on_counter(ie, ev, c) < SHARED_PERCENT)
 		strbuf_addf(&sb, "; counted for %.0f %% of the time: in all about %.0f", on_counter(ie, ev, c),
 			    c->running ? (double)c->count * (double)c->enabled / (double)c->running : 0);
+	if (c->throttled)
+		strbuf_addf(&sb, "; throttled %" PRIu64 " time%s, %.3f s in all: about %" PRIu64 " samples not taken", c->throttled,
+			    plural(c->throttled), (double)c->throttled_ns / 1e9, c->throttled_samples);
 	fprintf(to, "%9s  %s\n", covered, sb.s);
 	strbuf_fini(&sb);
 }
@@ -231,6 +237,9 @@ void info_events_json(const struct info_events *ie, const struct ev_counts *coun
 		json_u64(j, "periods", c.periods);
 		if (has_coverage(ev, &c))
 			json_double(j, "coverage", coverage(ie, &c));
+		json_u64(j, "throttled", c.throttled);
+		json_u64(j, "throttled_ns", c.throttled_ns);
+		json_u64(j, "throttled_samples", c.throttled_samples);
 		json_u64(j, "enabled_ns", c.enabled);
 		json_u64(j, "running_ns", c.running);
 		json_changes(ie, e, start, j);

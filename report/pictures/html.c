@@ -309,6 +309,7 @@ static void put_events(FILE *to, const struct profile *p, const uint32_t *place)
 		put_known(to, "cut", ev->cut);
 		put_known(to, "dropped", ev->dropped);
 		put_known(to, "withheld", ev->withheld);
+		put_known(to, "throttled_samples", ev->throttled_samples);
 		fputs("]}", to);
 	}
 	fputs("],\n", to);

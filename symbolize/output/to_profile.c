@@ -246,8 +246,9 @@ static uint32_t string_of(struct profile *p, const char *bytes)
 
 /* What became of the samples of each event; n = 0: not known. */
 struct losses {
-	struct profile_event *v;	/* owned; only kept, lost, cut, dropped and withheld */
+	struct profile_event *v;	/* owned; only kept and what follows it, without the sums */
 	uint64_t *received;	/* owned; by the recorder: kept, cut, dropped or left out */
+	uint64_t throttled;	/* times, of all events */
 	uint32_t n;
 	bool counted;		/* @received is known */
 };
@@ -260,6 +261,9 @@ static int on_counts(void *ctx, const struct ev_counts *row)
 	if (row->event < l->n) {
 		l->received[row->event] += row->samples;
 		l->v[row->event].lost += row->lost;
+		l->v[row->event].throttled_times += row->throttled;
+		l->v[row->event].throttled_samples += row->throttled_samples;
+		l->throttled += row->throttled;
 	}
 	return 0;
 }
@@ -285,6 +289,8 @@ static void sum_wall(struct losses *l, const struct rec_events *events)
 			to->cut = sum_known(to->cut, from->cut);
 			to->dropped = sum_known(to->dropped, from->dropped);
 			to->withheld = sum_known(to->withheld, from->withheld);
+			to->throttled_times = sum_known(to->throttled_times, from->throttled_times);
+			to->throttled_samples = sum_known(to->throttled_samples, from->throttled_samples);
 		}
 }
 
@@ -320,6 +326,9 @@ static void find_losses(struct losses *l, const struct to_profile *in)
 		l->v[i].dropped = !led.dropped ? 0 :
 				  counts && l->received[i] >= ev->kept + ev->cut ? l->received[i] - ev->kept - ev->cut :
 										   PROFILE_UNKNOWN;
+		/* Older recordings have only the sum. */
+		if (l->throttled != led.throttled)
+			l->v[i].throttled_times = l->v[i].throttled_samples = PROFILE_UNKNOWN;
 	}
 	sum_wall(l, events);
 }
@@ -335,7 +344,7 @@ static void add_events(struct profile *p, const struct collect *col, const struc
 		const struct ev_event *ev = &events->table.ev[i];
 		struct profile_event own = {
 			.kept = PROFILE_UNKNOWN, .lost = PROFILE_UNKNOWN, .cut = PROFILE_UNKNOWN, .dropped = PROFILE_UNKNOWN,
-			.withheld = PROFILE_UNKNOWN,
+			.withheld = PROFILE_UNKNOWN, .throttled_times = PROFILE_UNKNOWN, .throttled_samples = PROFILE_UNKNOWN,
 		};
 
 		if (i < losses->n)

@@ -211,7 +211,7 @@ class Stream:
 
 # ---- TALLY and COUNTS ----
 TALLY_COLUMNS = 'second cpu kept cut dropped own lost throttled throttled_ns lost_sideband'.split()
-COUNTS_COLUMNS = 'cpu events count samples periods lost enabled running event'.split()
+COUNTS_COLUMNS = 'cpu events count samples periods lost enabled running event throttled throttled_ns throttled_samples'.split()
 
 
 def read_table(raw):

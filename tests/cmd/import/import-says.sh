@@ -33,6 +33,7 @@ if [ "$times" -gt 0 ] && [ "$times" = "$pairs" ]; then
 	is "and for how long" "$(jq .ledger.throttled_ns info)" "$ns"
 	check "what was not taken meanwhile" awk -v got="$(jq .ledger.throttled_samples info)" -v ns="$ns" \
 		'BEGIN { exit !(got > 0.9 * ns / 10000 - 1 && got < 1.1 * ns / 10000 + 1) }'
+	is "which of the events was" "$(jq -c '.events | map([.name, .throttled > 0])' info)" '[["cpu-clock",true],["page-faults",false]]'
 	"$NSPROF" import -q -e page-faults -o other.ns throttled.data 2>/dev/null
 	is "another event of the file was not" "$("$NSPROF" info --json other.ns | jq -c '[.ledger.throttled, .ledger.throttled_samples]')" '[0,0]'
 else

@@ -303,6 +303,7 @@ if echo 20000 2>/dev/null >$limit && [ "$(cat $limit)" = 20000 ]; then
 	"$SPIN" --threads "$(nproc)" 20 &
 	spin=$!
 	"$NSPROF" record -o thr.data -a -e cpu-clock -c 20000 --call-graph none --duration 0.3 2>thr.err
+	"$NSPROF" record -o two.data -a -c 20000 -e cpu-clock,page-faults --call-graph none --duration 0.3 2>two.err
 	echo "$old" >$limit
 	kill $spin
 	if grep -q throttled thr.err; then
@@ -311,6 +312,18 @@ if echo 20000 2>/dev/null >$limit && [ "$(cat $limit)" = 20000 ]; then
 	else
 		fail "throttled: the kernel did" "$(cat thr.err)"
 	fi
+	"$NSPROF" info --json two.data >two
+	is "one of two events was throttled" "$(jq -c '[.ledger.throttled == .events[0].throttled and .events[0].throttled > 0, .ledger.throttled_samples == .events[0].throttled_samples,
+		.ledger.throttled_ns == .events[0].throttled_ns, .events[1].throttled, .events[1].throttled_samples]' two)" '[true,true,true,0,0]'
+	times=$(jq .ledger.throttled two) samples=$(jq .ledger.throttled_samples two)
+	like "the closing line of the event" "$(cat two.err)" "cpu-clock: .*; throttled $times times?\$"
+	like "info" "$("$NSPROF" info two.data)" "cpu-clock, every 20000 ns; throttled $times times?, 0\.[0-9]{3} s in all: about $samples samples not taken\$"
+	"$NSPROF" symbolize -q --format profile -o two.p two.data
+	for f in two.data two.p; do
+		is "report: $f" "$("$NSPROF" report --json -i $f | jq -c '.events | map([.throttled_times, .throttled_samples])')" "[[$times,$samples],[0,0]]"
+		is "one event: $f" "$("$NSPROF" report --json --event page-faults -i $f | jq -c '[.throttled_times, .throttled_samples]')" '[0,0]'
+	done
+	like "its header" "$("$NSPROF" report -i two.p)" "^# event cpu-clock.*about $samples not taken when throttled"
 else
 	skip "throttling" "cannot set $limit"
 fi

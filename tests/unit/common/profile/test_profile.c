@@ -54,7 +54,7 @@ static struct profile *random_profile(uint64_t *rnd)
 			.frequency = random_next(rnd) >> below(rnd, 64), .fixed_period = random_next(rnd) >> below(rnd, 64),
 			.by_period = below(rnd, 2), .truncated = below(rnd, 9), .incomplete = 9 + below(rnd, 9),
 			.kept = below(rnd, 9) | unknown, .lost = below(rnd, 9), .cut = below(rnd, 9), .dropped = below(rnd, 9) | unknown,
-			.withheld = below(rnd, 9),
+			.withheld = below(rnd, 9), .throttled_times = below(rnd, 9) | unknown, .throttled_samples = below(rnd, 9),
 		};
 
 		profile_event(p, &ev);
@@ -148,6 +148,8 @@ static void same_profile(const struct profile *a, const struct profile *b)
 		assert_int_equal(x->cut, y->cut);
 		assert_int_equal(x->dropped, y->dropped);
 		assert_int_equal(x->withheld, y->withheld);
+		assert_int_equal(x->throttled_times, y->throttled_times);
+		assert_int_equal(x->throttled_samples, y->throttled_samples);
 		assert_int_equal(x->samples, y->samples);
 		assert_int_equal(x->period, y->period);
 	}

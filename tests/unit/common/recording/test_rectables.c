@@ -182,7 +182,7 @@ static struct ev_counts counts_made(uint64_t i)
 	return (struct ev_counts){
 		.cpu = (uint32_t)i, .events = (uint32_t)(i % 3), .count = UINT64_MAX / (i + 1),
 		.samples = 99 * i, .periods = i << 40, .lost = 7 * i, .enabled = 5 * i,
-		.running = 4 * i, .event = i % 5,
+		.running = 4 * i, .event = i % 5, .throttled = i % 3, .throttled_ns = i << 30, .throttled_samples = 2 * i,
 	};
 }
 
@@ -213,6 +213,9 @@ static int on_counts(void *ctx, const struct ev_counts *row)
 	assert_int_equal(row->samples, want.samples);
 	assert_int_equal(row->periods, want.periods);
 	assert_int_equal(row->enabled, want.enabled);
+	assert_int_equal(row->throttled, want.throttled);
+	assert_int_equal(row->throttled_ns, want.throttled_ns);
+	assert_int_equal(row->throttled_samples, want.throttled_samples);
 	assert_int_equal(row->running, want.running);
 	assert_int_equal(row->lost, want.lost);
 	assert_int_equal(row->event, want.event);

@@ -21,6 +21,7 @@
 #include "sink/ledger.h"
 
 #define S 1000000000ull
+#define MS (S / 1000)
 
 struct rig {
 	struct ledger lg;
@@ -315,6 +316,7 @@ static void test_events(void **state)
 		struct events ev = { .target = &t, .v = two, .n = 2, .closed = closed, .feats = has_lost ? FEAT_FORMAT_LOST : 0 };
 		struct sample_in in = { .cpu = 1, .event = 1, .period = 4 };
 		struct ev_counts sum[2][2] = { 0 };
+		uint64_t shared = 0;
 		struct ledger_part part;
 		struct rig r;
 
@@ -325,8 +327,13 @@ static void test_events(void **state)
 			ledger_sample(&r.lg, LEDGER_KEPT, &in);
 		put(&r, LEDGER_DROPPED, 0, r.start, 1);
 		ledger_lost(&r.lg, 0, 1, r.start + S, 20);
+		/* 100 ms on CPU 0, and twice 150 ms on CPU 1. */
 		ledger_throttle(&r.lg, 0, 1, r.start, 5, true);
-		ledger_throttle(&r.lg, 0, 1, r.start + 1000, 5, false);
+		ledger_throttle(&r.lg, 0, 1, r.start + 100 * MS, 5, false);
+		for (int i = 0; i < 2; i++) {
+			ledger_throttle(&r.lg, 1, 1, r.start + i * 200 * MS, 6, true);
+			ledger_throttle(&r.lg, 1, 1, r.start + (i * 200 + 150) * MS, 6, false);
+		}
 		/* Rows are only of events that are open. */
 		for (int i = 0; i < 2; i++)
 			for (int c = 0; c < 2; c++)
@@ -349,8 +356,18 @@ static void test_events(void **state)
 		for (int i = 0; i < 2; i++)
 			for (int c = 0; c < 2; c++)
 				assert_int_equal(sum[i][c].lost, has_lost ? closed[2 * i + c].lost : i == 1 && c == 0 ? 20 : 0);
-		assert_int_equal(ledger_event(&r.lg, 1)->throttled_before, 1);
-		assert_int_equal(ledger_event(&r.lg, 0)->throttled_before, 0);
+		/* The ledger's number is that of the event that stood, a quarter of the time on CPU 0. */
+		for (int i = 0; i < 2; i++)
+			for (int c = 0; c < 2; c++) {
+				const bool stood = i == 1;
+
+				assert_int_equal(sum[i][c].throttled, stood ? 1 + c : 0);
+				assert_int_equal(sum[i][c].throttled_ns, stood ? (c ? 300 : 100) * MS : 0);
+				shared += sum[i][c].throttled_samples;
+			}
+		assert_int_equal(shared, part.l.throttled_samples);
+		assert_int_equal(sum[1][0].throttled_samples, part.l.throttled_samples / 4);
+		assert_true(part.l.throttled_samples > 0);
 		ledger_part_fini(&part);
 		rig_close(&r);
 	}

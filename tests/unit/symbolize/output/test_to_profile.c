@@ -78,7 +78,10 @@ static void write_recording(int fd, uint64_t own, uint64_t more)
 		put_samples(w, e);
 		counts[e] = (struct ev_counts){
 			.event = e, .events = 1, .samples = made[e].kept + made[e].cut + made[e].dropped + own, .lost = made[e].lost,
+			.throttled = e, .throttled_ns = 1000 * e, .throttled_samples = 10 * e,
 		};
+		led.throttled += e;
+		led.throttled_samples += 10 * e;
 		led.kept += made[e].kept;
 		led.cut += made[e].cut;
 		led.withheld += made[e].withheld;
@@ -130,6 +133,11 @@ static void test_losses(void **state)
 		assert_int_equal(p->nevents, EVENTS + 1);
 		for (uint32_t e = 0; e < EVENTS; e++)
 			same(&p->events[e], made[e].kept, made[e].lost, made[e].cut, made[e].dropped, made[e].withheld);
+		for (uint32_t e = 0; e < EVENTS; e++) {
+			assert_int_equal(p->events[e].throttled_times, e);
+			assert_int_equal(p->events[e].throttled_samples, 10 * e);
+		}
+		assert_int_equal(p->events[EVENTS].throttled_times, EVENTS - 1);
 		/* The wall clock is made of the first and the last. */
 		same(&p->events[EVENTS], 29, 15, 7, 7, 3);
 		assert_int_equal(profile_number(p, "kept"), 34);
@@ -157,6 +165,8 @@ static void test_one(void **state)
 		assert_int_equal(profile_number(p, "cut"), 0);
 		assert_int_equal(profile_number(p, "dropped"), 11);
 		assert_int_equal(profile_number(p, "withheld"), 0);
+		assert_int_equal(profile_number(p, "throttled_times"), 1);
+		assert_int_equal(profile_number(p, "throttled_samples"), 10);
 		profile_free(p);
 	}
 	close(fd);
