@@ -46,7 +46,7 @@ struct ev_dso {
 
 /*
  * Facts about a process, taken while it lived. A new ev_proc for a pid begins a new process image,
- * unless its serial is that of the present image. Then the image continues with these facts. If
+ * unless its serial is that of the current image. Then the image continues with these facts. If
  * maps_known, the mappings that follow replace its own.
  */
 struct ev_proc {

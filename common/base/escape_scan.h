@@ -25,7 +25,7 @@ struct escape_scan {
  * itself, or @piece.
  */
 const char *escape_next(struct escape_scan *sc, char piece[ESCAPE_PIECE_MAX], size_t *n);
-/* The number of bytes at @s that are text, whatever is around them. */
+/* The number of bytes at @s that are text, regardless of what surrounds them. */
 size_t escape_plain_len(const char *s, size_t left);
 /* Length of the escape at @s, or 0. */
 size_t escape_len(const char *s, size_t left);

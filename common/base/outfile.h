@@ -33,7 +33,7 @@ int outfile_close(struct outfile *o);
  */
 int outfile_descriptor(const char *path);
 /*
- * Makes @path a folder to write to, if it is none. 0, or negative errno after a message.
+ * Creates @path, a folder to write to, unless it exists. 0, or negative errno after a message.
  */
 int outfile_folder(const char *path);
 /* Gives up: removes the temporary file. Frees @o. */

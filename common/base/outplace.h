@@ -21,7 +21,7 @@
 
 struct outplace {
 	int dir;	/* owned; O_PATH descriptor of the directory; -1 = none */
-	char *name;	/* owned; the name in it, which is no link that can be followed */
+	char *name;	/* owned; the name in it, not a link that can be followed */
 	char *path;	/* owned; the whole path with links at its end resolved, for messages */
 	char *why;	/* owned; why the place was refused (outplace_error()) */
 	bool shared;	/* the directory is not safe */
@@ -52,7 +52,7 @@ int outplace_may_replace(struct outplace *p, const char *name);
 /* May outplace_open() open what exists? 0, or -EPERM with p->why. */
 int outplace_may_write(struct outplace *p);
 /*
- * Opens what exists for writing, which is no regular file, or is one in /proc. @flags: O_WRONLY or
+ * Opens what exists for writing, unless it is a regular file outside of /proc. @flags: O_WRONLY or
  * O_RDWR, and O_NONBLOCK. A descriptor, or negative errno: -EPERM with p->why if it could be
  * somebody else's, or if others could read what we write.
  */
@@ -72,7 +72,7 @@ int outplace_name(const struct outplace *p, int fd, const char *name);
 /* The mode of results, which the umask applies to: only root can read what root writes. */
 mode_t outplace_mode(void);
 
-/* 0, or -ENOENT if the directory has another path by now: users would look for files in vain. */
+/* 0, or -ENOENT if the directory was moved or removed: users would not find the files. */
 int outplace_stays(const struct outplace *p);
 /* rename(2) within the directory that never replaces a file: -EEXIST. */
 int outplace_rename_new(const struct outplace *p, const char *from, const char *to);

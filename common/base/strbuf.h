@@ -1,4 +1,4 @@
-/* A growing byte string. Once anything was added, there is always a NUL behind len bytes. */
+/* A growing byte string. Once anything was added, a NUL follows its len bytes. */
 #ifndef NSPROF_STRBUF_H
 #define NSPROF_STRBUF_H
 

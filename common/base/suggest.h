@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define SUGGEST_MAX 3	/* equally near words; a longer list is no help */
+#define SUGGEST_MAX 3	/* equally near words; a longer list does not help */
 
 struct suggest {
 	const char *given;	/* borrowed, @len bytes */

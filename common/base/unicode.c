@@ -177,7 +177,7 @@ size_t utf8_whole(const char *str, size_t len)
 
 bool unicode_hidden(uint32_t cp)
 {
-	/* The last two code points of each plane are no characters. */
+	/* The last two code points of each plane are not characters. */
 	return (cp & 0xfffe) == 0xfffe || in_ranges(hidden, ARRAY_SIZE(hidden), cp);
 }
 

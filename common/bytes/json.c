@@ -39,9 +39,9 @@ void json_free(struct json *j)
 
 /*
  * Characters that must not reach a reader as they are become \u escapes of JSON, so that a document
- * on a terminal is harmless and its strings are still exact. Bytes that are no UTF-8 become escapes
- * of names (escape.h). "</" and "<!" are escaped so that a document can be embedded in an HTML
- * <script> element, whatever the functions are called (HTML standard, 4.12.1.3).
+ * on a terminal is harmless and its strings are still exact. Bytes that are not UTF-8 become
+ * escapes of names (escape.h). "</" and "<!" are escaped so that a document can be embedded in an
+ * HTML <script> element, whatever the functions are called (HTML standard, 4.12.1.3).
  */
 static void put_char(FILE *to, uint32_t cp)
 {

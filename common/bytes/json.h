@@ -15,8 +15,8 @@ void json_end_object(struct json *j);
 void json_begin_array(struct json *j, const char *key);
 void json_end_array(struct json *j);
 /*
- * @val may be any bytes. What is no UTF-8 becomes "\x{9b}" (escape.h); all else is exact once JSON's
- * escapes are undone.
+ * @val may be any bytes. What is not UTF-8 becomes "\x{9b}" (escape.h); all else is exact once
+ * JSON's escapes are undone.
  */
 void json_str(struct json *j, const char *key, const char *val);
 /* A name, of any bytes, as the text that other outputs show (escape_name()). */

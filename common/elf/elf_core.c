@@ -146,7 +146,7 @@ struct elf_file *elf_file_open_fd(int fd, int *err)
 	ef = xcalloc(1, sizeof(*ef));
 	ef->fd = own;
 	elf_room_init(ef);
-	/* A copy has an identity of its own, which nobody will see again. */
+	/* A copy in memory has an identity of its own, which no other file has. */
 	if (!nsopen_is_remote(fd))
 		elf_identity_take(ef);
 	return open_common(ef, err);

@@ -1,6 +1,7 @@
 /*
- * What names, rows and code come from in a file that is too large to be copied. Most of such a file is
- * debug info. In the copy, a section of it has no bytes, so that nobody takes zeros for entries.
+ * What names, rows and code come from in a file that is too large to be copied. Most of such a file
+ * is debug info. In the copy such a section has no bytes, so that zeros are not mistaken for
+ * entries.
  */
 #include "elf/elf_fetch.h"
 
@@ -94,7 +95,7 @@ static bool add_sections(struct fetch *f, int copy)
 	for (size_t i = 0; f->sh && i < f->eh.e_shnum; i++) {
 		Elf64_Shdr *s = &f->sh[i];
 
-		/* What is loaded came with its segment. */
+		/* Loaded sections came with their segment. */
 		if (s->sh_type == SHT_NOBITS || s->sh_type == SHT_NULL || (f->ph && s->sh_flags & SHF_ALLOC))
 			continue;
 		if (!is_debug(f, copy, s)) {
@@ -144,7 +145,7 @@ int elf_fetch(int fd, uint64_t max, bool *part)
 	if (!*part)
 		return copy;
 	copy = nsopen_copy_parts(fd, max, FIRST_BYTES, next_part, &f);
-	/* No file that this code knows. */
+	/* Not a file that this code knows. */
 	if (copy >= 0 && f.stage < 3) {
 		close(copy);
 		copy = -EFBIG;

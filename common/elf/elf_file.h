@@ -34,7 +34,7 @@ void elf_file_close(struct elf_file *ef);	/* accepts NULL */
  * code into memory. What exceeds it is as if it were not in the file. Without a call: no limit.
  */
 void elf_files_room(uint64_t bytes);
-/* Was something left out because of that? */
+/* Was something left out because of this limit? */
 bool elf_file_short_of_room(const struct elf_file *ef);
 
 /*

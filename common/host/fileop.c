@@ -18,7 +18,7 @@
 #include "host/procfs.h"
 #include "host/rawopen.h"
 
-/* Number of descriptors checked, a microsecond each. Runtimes open their files early. */
+/* Number of descriptors checked, at a microsecond each. Runtimes open their files early. */
 #define HELD_MAX 256
 
 /* 65,536 mappings with paths of 1 KiB. */
@@ -71,7 +71,7 @@ static int reopen_regular(int pathfd, int rootfd, uint64_t max_size, struct file
 		ret = fd < 0 ? -errno : 0;
 		r->fd = fd;
 	}
-	/* It may be opened; but reading it, and even closing it, may wait without end. */
+	/* It can be opened, but reading it, and even closing it, may wait without end. */
 	if (!ret && careful && !fstrust_answers(r->fd, &r->st, rootfd)) {
 		close(r->fd);
 		r->fd = pathfd;
@@ -103,7 +103,7 @@ static int run_first(const struct fileop *op, struct fileop_result *r)
 		r->found = i;
 		if (!err)
 			return 0;
-		/* That there is one says more than that there is none. */
+		/* That one exists says more than that another is missing. */
 		ret = err != -ENOENT && err != -ENOTDIR ? err : ret;
 	}
 	return ret;
@@ -137,7 +137,7 @@ static int run_stat(const struct fileop *op, struct fileop_result *r)
 	if (!op->path) {
 		if (fstat(op->fd[0], &r->st))
 			return -errno;
-		/* A FUSE server need not know this one. */
+		/* A FUSE server may not support this one. */
 		r->found = fstatfs(op->fd[0], &fs) ? 0 : (unsigned long)fs.f_type;
 		return 0;
 	}
@@ -193,7 +193,7 @@ static bool is_called(const char *path, const char *base)
 	       (!slash[1 + len] || !strcmp(slash + 1 + len, " (deleted)"));
 }
 
-/* @fd: O_PATH or negative errno, consumed. The root tells whether its overlay is one that answers. */
+/* @fd: O_PATH or negative errno, consumed. The root shows whether its overlay answers. */
 static int reopen_of(int procfd, int fd, struct fileop_result *r)
 {
 	int root, ret;
@@ -316,7 +316,7 @@ static int run_copy(const struct fileop *op, struct fileop_result *r)
 		err = n < 0 ? -errno : 0;
 		if (n <= 0)
 			break;
-		/* Short writes are those of a full memory. */
+		/* Writes are short if memory is full. */
 		if (pwrite(to, buf, (size_t)n, at) != n)
 			err = -ENOSPC;
 		r->found += (uint64_t)n;

@@ -52,12 +52,12 @@ static bool is_local(const struct statfs *fs)
 	return false;
 }
 
-/* ---- overlays: a mount table that tenants cannot write tells their layers ---- */
+/* ---- overlays: their layers, from a mount table that tenants cannot write ---- */
 
 /* Ours, and that of the first process: in a pod, the containers' mounts are only in the latter. */
 static struct table {
 	const char *name;	/* of the process in rawopen_proc() */
-	int mountinfo;		/* tells of changes by poll(2); -1: not open */
+	int mountinfo;		/* poll(2) reports its changes; -1: not open */
 	int root;		/* O_PATH; paths in the table lie below it */
 	bool tried;
 } tables[] = { { "self", -1, -1, false }, { "1", -1, -1, false } };

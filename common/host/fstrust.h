@@ -1,7 +1,7 @@
 /*
- * Which file systems answer. Those on a local disk or in memory do. A server behind FUSE, NFS or 9p
- * may stop answering, and then every operation on its files waits without end, even close(2): FUSE
- * tells its server of each. An overlay is as good as its layers.
+ * Which file systems answer by themselves. Those on a local disk or in memory do. A server behind
+ * FUSE, NFS or 9p may stop answering, and then every operation on its files waits without end, even
+ * close(2): FUSE tells its server of each. An overlay is as good as its layers.
  */
 #ifndef NSPROF_FSTRUST_H
 #define NSPROF_FSTRUST_H

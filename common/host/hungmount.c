@@ -77,8 +77,8 @@ static uint64_t mount_of_op(const struct fileop *op)
 /* ---- what it is ---- */
 
 /*
- * File systems that wait for somebody. A path may lead through links that the kernel does not remember;
- * then the mount that was found is one before, which answers.
+ * File systems that wait for somebody. A path may lead through links that the kernel does not
+ * remember. Then the mount that was found comes earlier in the path, and answers.
  */
 static bool is_slow(const char *type)
 {

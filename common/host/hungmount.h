@@ -16,7 +16,7 @@ struct hungmount {
 	char *type;		/* "fuse.sshfs", owned; NULL = unknown */
 	char *point;		/* where it is mounted, below the root of the process; owned; NULL = unknown */
 	bool waits;		/* the opener waited for another computer, a program or a lock, not for a CPU or a disk */
-	bool memory;		/* namely for the lock of a process's mappings */
+	bool memory;		/* it waited for the lock of a process's mappings */
 };
 
 /*

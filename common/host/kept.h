@@ -1,4 +1,4 @@
-/* Files and folders that a program opens while it may, and reads when it no longer may (parser.h). */
+/* Files and folders that a program opens while it has the right to, and reads later (parser.h). */
 #ifndef NSPROF_KEPT_H
 #define NSPROF_KEPT_H
 

@@ -22,12 +22,12 @@
 #include "host/sandbox.h"
 
 #define NS_PER_MS 1000000ull
-/* For the zygote, which waits for nobody, but for its turn on a full machine. */
+/* For the zygote, which waits for nothing but a CPU. */
 #define ZYGOTE_WAIT_NS 5000000000ull
 #define END_WAIT_MS 1000
 /* Idle openers that are kept: as many threads as usually ask at a time. */
 #define IDLE_MAX 4
-/* Those that may run at a time; older ones have ended, or hang. */
+/* Those that may run at the same time; older ones have ended, or hang. */
 #define RECENT 8
 
 struct opener {
@@ -107,7 +107,10 @@ void opener_stop(void)
 		free_opener(o);
 	}
 	pool.nidle = 0;
-	/* It ends when its socket is closed, and what it leaves behind is no child of ours. */
+	/*
+	 * It ends when its socket is closed. The openers that it leaves behind are not our
+	 * children.
+	 */
 	if (pool.zygote >= 0)
 		close(pool.zygote);
 	pool.zygote = -1;
@@ -118,7 +121,7 @@ void opener_stop(void)
 
 /* ---- the zygote ---- */
 
-/* With the lock. It should never happen: something killed it. */
+/* With the lock held. This happens only if something killed the zygote. */
 static int zygote_lost(void)
 {
 	if (pool.zygote >= 0) {
@@ -195,7 +198,7 @@ static void give_back(struct opener *o)
 		free_opener(o);
 }
 
-/* It hangs, or is gone. Nobody waits for its end, but its socket tells of that, and stays open. */
+/* It hangs, or is gone. Nobody waits for its end, but its socket shows it, and stays open. */
 static void abandon(struct opener *o)
 {
 	const struct zygote_request rq = { .kind = ZYGOTE_KILL, .pid = o->pid };
@@ -291,8 +294,8 @@ static bool is_runnable(const struct opener *o)
 }
 
 /*
- * The answer within @ns. Who waits for a CPU on a full machine has the time of one who has lost nothing:
- * otherwise tenants would lose files for what others do.
+ * The answer within @ns. An opener that waits for a CPU on a busy machine gets the whole deadline.
+ * Otherwise tenants would lose files because of others.
  */
 static ssize_t await_fair(struct opener *o, uint64_t ns, int fds[WIRE_FDS], int *n)
 {

@@ -1,6 +1,6 @@
 /*
- * Openers: processes that do what may wait without end (fileop.h), so that the program never does.
- * If one gives no answer in time, it is killed and left behind, and another takes its place
+ * Openers: processes for operations that may wait without end (fileop.h), so that the program never
+ * does. If one gives no answer in time, it is killed and left behind, and another takes its place
  * (contrib/doc/opener.md). nsopen is the interface for everything else.
  */
 #ifndef NSPROF_OPENER_H
@@ -15,7 +15,7 @@
 
 /*
  * Starts the zygote. Call it before any thread is started and any right is given up, and after
- * rawopen_set_proc(). Until then, and without it, operations are done by their caller. @confined:
+ * rawopen_set_proc(). Until then, and without it, callers do the operations themselves. @confined:
  * openers keep only the rights that reading takes. 0, or negative errno after a message.
  */
 int opener_start(bool confined);

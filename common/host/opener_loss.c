@@ -16,20 +16,20 @@
 #define MS 1000000ull
 #define SECOND 1000000000ull
 
-/* Remembered misses. More than that many only cost their time. */
+/* Remembered misses. Further ones only cost time. */
 #define MISSES_MAX 4096
-/* Then they are learned again. */
+/* Objects known to give local files. Beyond that, all are forgotten and learned again. */
 #define LOCAL_MAX 65536
-/* From 1 s on; four times as long after each try. */
+/* The first pause is 1 s; each one after a try is four times as long. */
 #define FIRST_PAUSE SECOND
 #define PAUSES 4
-/* In the end, for openers that were killed and have to run once more to end. */
+/* At the end, for openers that were killed and need a CPU once more to exit. */
 #define DYING_NS (100 * MS)
-/* Openers that wait for one tenant. */
+/* Openers that may wait for one tenant at a time. */
 #define HUNG_MAX 8
-/* Less than that is not counted as waiting. */
+/* Shorter waits do not count. */
 #define SLEEP_MIN 20000
-/* At the end of a recording, one object gets this part of the time that is left. */
+/* At the end of a recording, one object gets this share of the remaining time. */
 #define LAST_PART 4
 
 const struct opener_patience opener_hurried = {
@@ -61,7 +61,7 @@ struct miss {
 	bool answered;
 };
 
-/* Index of a bucket: that of threads that must not be late, and of others. */
+/* Index of a bucket: of threads that must not be late, or of others. */
 enum { HURRIED, PATIENT };
 
 struct tenant {
@@ -99,7 +99,7 @@ void opener_for(uint64_t tenant, const char *who, uint32_t pid)
 {
 	const size_t len = strlen(who);
 
-	/* The end of a path tells more than its beginning. */
+	/* The end of a path says more than its beginning. */
 	if (len >= WHO_MAX)
 		who += len - WHO_MAX + 1;
 	subject.tenant = tenant;
@@ -211,7 +211,7 @@ static unsigned int share_of_tenant(const struct tenant *t)
 	return t->heavy ? MIN(100 * patience->tenant_percent, each) : 100 * patience->tenant_percent;
 }
 
-/* Brings what @t and all may lose up to date. */
+/* Updates what @t and all tenants may lose. */
 static void refill_for(struct tenant *t, uint64_t now)
 {
 	const struct opener_patience *p = patience;
@@ -273,7 +273,7 @@ static struct miss *find(uint64_t key)
 	return slot ? (struct miss *)(uintptr_t)*slot : NULL;
 }
 
-/* Does the opener of @m still wait, in @ms milliseconds, too? */
+/* Does the opener of @m still wait, even after @ms milliseconds? */
 static bool hangs_for(struct miss *m, int ms)
 {
 	struct pollfd p = { .fd = m->sock, .events = POLLIN };
@@ -293,7 +293,7 @@ static bool hangs(struct miss *m)
 	return hangs_for(m, 0);
 }
 
-/* Does it keep as many openers waiting as one may? Each is a process that nobody can end. */
+/* Does the tenant keep as many openers waiting as it may? Nobody can end these processes. */
 static bool has_most(const struct tenant *t)
 {
 	uint64_t key, val;
@@ -338,7 +338,7 @@ static uint64_t wait_for(const struct fileop *op, uint64_t key, uint64_t now)
 	if (takes_lock(op) && subject.pid && rests(find(lock_key()), now))
 		return 0;
 	ns = allowed(t, now);
-	/* However much others of its tenant have lost, but not beyond all measure. */
+	/* Regardless of what others of its tenant have lost, up to a limit. */
 	if (ns && u64map_get(&loss.local, key))
 		return patience->each_ns;
 	if (rests(find(key), now) || has_most(t))
@@ -375,8 +375,8 @@ static void has_answered(uint64_t key)
 }
 
 /*
- * What answers late costs as much as what does not answer, for threads that must not be late. At the
- * end of a recording this holds for all threads, except for what comes from a disk.
+ * For threads that must not be late, late answers cost as much as none. At the end of a recording
+ * this holds for all threads, except for what comes from a disk.
  */
 static void slept_for(uint64_t slept, bool local)
 {

@@ -1,9 +1,9 @@
 /*
- * Time lost to what does not answer. Each thread has a deadline for one operation and a share of its
- * time that it may lose, in all and to each tenant. What did not answer is remembered, by tenant
- * and object. It is asked
- * again when the opener that waits for it gets an answer, at growing intervals, and reported in the
- * end. Operations that are answered cost nothing here.
+ * Time lost to files and processes that do not answer. Each thread has a deadline for one operation
+ * and a share of its time that it may lose, in all and to each tenant. What did not answer is
+ * remembered, by tenant and object. It is asked again when the opener that waits for it gets an
+ * answer, at growing intervals, and reported in the end. Operations that are answered cost nothing
+ * here.
  */
 #ifndef NSPROF_OPENER_LOSS_H
 #define NSPROF_OPENER_LOSS_H
@@ -17,7 +17,7 @@
 
 struct opener_patience {
 	uint64_t each_ns;	/* longest wait for one answer */
-	uint64_t least_ns;	/* the same when all else is used up */
+	uint64_t least_ns;	/* the same when everything else is used up */
 	uint64_t burst_ns;	/* may be lost at once */
 	uint64_t tenant_burst_ns;	/* the same to one tenant */
 	unsigned int percent;	/* of the time since may be lost, too */
@@ -25,8 +25,8 @@ struct opener_patience {
 };
 
 /*
- * Whom the next operations of this thread are for. @tenant: a hash; 0 = unknown. @who: its cgroup, for
- * the report; copied. @pid: the process whose files they are; 0 = unknown.
+ * The tenant that the next operations of this thread are for. @tenant: a hash; 0 = unknown. @who:
+ * its cgroup, for the report; copied. @pid: the process whose files they are; 0 = unknown.
  */
 void opener_for(uint64_t tenant, const char *who, uint32_t pid);
 /*
@@ -40,17 +40,17 @@ void opener_about_dev(dev_t dev, const char *what);
 void opener_be(const struct opener_patience *p);
 /* For a thread that must not be late. */
 extern const struct opener_patience opener_hurried;
-/* The same while so much comes that the rings hold it for some tens of ms. */
+/* The same while side-band comes so fast that the rings hold only some tens of ms of it. */
 extern const struct opener_patience opener_flooded;
 /*
- * The end of a recording: pauses between two tries are over, and all that may be lost from now on is
- * @ns. Work, the wait for a CPU and the wait for a disk are no loss.
+ * The end of a recording: pauses between two tries are over, and all that may be lost from now on
+ * is @ns. Work and waits for a CPU or a disk do not count.
  */
 void opener_last_chance(uint64_t ns);
 
 /* How long to wait for @op, ns. 0: not at all, and if it is never read it counts as a miss. *@key: for the next two. */
 uint64_t opener_loss_wait(const struct fileop *op, uint64_t *key);
-/* How long at most, ns, whatever was lost: for an opener that waits for a CPU. */
+/* The longest wait, ns, regardless of losses: for an opener that waits for a CPU. */
 uint64_t opener_loss_most(void);
 /*
  * @local: with a file of a file system that answers by itself. Such an object keeps its full deadline. @slept: ns
@@ -73,20 +73,20 @@ struct opener_miss {
 	dev_t dev;		/* it is about all mapped files of this device; 0 = it is not */
 	bool mappings;		/* it is about the mappings of the process */
 	struct hungmount mount;	/* what is known about where it is */
-	uint64_t tries;		/* 0: it was never asked, as its tenant had answered too late before */
+	uint64_t tries;		/* 0: never asked: its tenant had answered too late before */
 	bool hangs;		/* an opener still waits, or mount.waits; otherwise it was only late, and nobody asked again */
 };
 /*
- * Calls @fn for each file or process that was not read, as nothing answered. Returns
- * how many more there were.
+ * Calls @fn for each file or process that was not read because nothing answered. Returns how many
+ * more there were.
  */
 uint64_t opener_misses(void (*fn)(void *ctx, const struct opener_miss *m), void *ctx);
 /*
- * Forgets those of which @missing says that nothing is: what was read in another way, or that nobody
- * needs any more.
+ * Forgets those for which @missing returns false: they were read in another way, or are no longer
+ * needed.
  */
 void opener_misses_settle(bool (*missing)(void *ctx, const struct opener_miss *m), void *ctx);
-/* How many these are, and those that were left out. */
+/* The number of these and of those that were left out. */
 uint64_t opener_unread(void);
 
 #endif

@@ -36,7 +36,9 @@ static uint64_t wanted(uint64_t have)
 {
 	uint64_t want = SANDBOX_SYS_PTRACE | SANDBOX_DAC_READ_SEARCH | SANDBOX_CHECKPOINT_RESTORE;
 
-	/* Without it one may look at processes that have no more capabilities than oneself: all of them count. */
+	/*
+	 * Without CAP_SYS_PTRACE, all count: it can look only at processes with no other ones.
+	 */
 	if (!(have & SANDBOX_SYS_PTRACE))
 		return have;
 	if (!(have & SANDBOX_DAC_READ_SEARCH))

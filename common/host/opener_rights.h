@@ -6,8 +6,8 @@
 #define NSPROF_OPENER_RIGHTS_H
 
 /*
- * In the zygote: gives up the rights that neither it nor openers need, and makes ready what openers give
- * up in addition. It still forks them, ends them, and sets their priority.
+ * In the zygote: gives up the rights that neither it nor openers need, and prepares what openers
+ * give up in addition. It still forks them, ends them, and sets their priority.
  */
 void opener_rights_prepare(void);
 /* In an opener: the rest. */

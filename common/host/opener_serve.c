@@ -80,9 +80,12 @@ static int answer(int sock, int err, const struct fileop_result *r, uint64_t sle
 	return ret;
 }
 
-/* ---- what it waits for ---- */
+/* ---- how long it waits ---- */
 
-/* The file of this process, open; -1: the kernel does not count (CONFIG_SCHED_INFO), or this is no opener. */
+/*
+ * The file of this process, open; -1: the kernel does not count (CONFIG_SCHED_INFO), or this is not
+ * an opener.
+ */
 static int schedstat = -1;
 
 /* Times at which an operation began; ns. */
@@ -109,7 +112,7 @@ static struct stage now(void)
 	return (struct stage){ clock_mono_ns(), clock_thread_ns(), queued() };
 }
 
-/* The wait for a CPU is nobody's fault but the machine's. */
+/* A wait for a CPU is not the file system's fault. */
 static uint64_t slept_since(const struct stage *then)
 {
 	const struct stage s = now();
@@ -135,7 +138,7 @@ bool opener_serve_one(int sock, int (*run)(const struct fileop *op, struct fileo
 	err = got < 0 ? (int)got : -EINVAL;
 	if (got > 0 && decode(&rq, (size_t)got, fds, n, &op))
 		err = run(&op, &r);
-	/* Before the descriptors are closed, which may wait. */
+	/* Before the descriptors are closed, because that may wait. */
 	if (rq.head.kind != FILEOP_CLOSE && answer(sock, err, &r, slept_since(&begun)))
 		return false;
 	fileop_result_fini(&r);

@@ -12,7 +12,7 @@ union control {
 
 int wire_send(int sock, const void *head, size_t head_len, const void *data, size_t len, const int *fds, int n)
 {
-	/* No message waits for another, except in a program that hangs. */
+	/* Messages do not queue up, except in a program that hangs. */
 	struct iovec iov[2] = {
 		{ (void *)(uintptr_t)head, head_len }, { (void *)(uintptr_t)data, len },
 	};

@@ -16,7 +16,7 @@
 #include "host/opener_serve.h"
 #include "host/opener_wire.h"
 
-/* Openers at a time, those included that were killed and still wait for a file system. */
+/* Openers at the same time, including those that were killed and still wait for a file system. */
 #define CHILDREN_MAX 64
 /* Descriptors to close one by one, where the kernel has no close_range(2) (before Linux 5.9). */
 #define CLOSE_MAX 65536
@@ -28,7 +28,9 @@ struct children {
 
 #define SOCK_FD 3
 
-/* A hung opener must keep no pipe, terminal, folder or mount of its user busy. Only @sock stays, as SOCK_FD. */
+/*
+ * A hung opener must not keep a pipe, terminal, folder or mount busy. Only @sock stays, as SOCK_FD.
+ */
 static void let_go(int sock)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), err;
@@ -146,7 +148,7 @@ int zygote_start(pid_t *pid, bool confined)
 		let_go(pair[1]);
 		if (confined)
 			opener_rights_prepare();
-		/* Another user for files would take it back. */
+		/* Changing the user for files would undo it. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		zygote();
 	}

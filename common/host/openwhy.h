@@ -1,6 +1,6 @@
 /*
- * Says why a file that is there was not given (nsopen.h). Without it, a file that is refused would
- * read like one that does not exist.
+ * Says why a file that exists was not opened (nsopen.h). Otherwise a refused file would look like
+ * one that does not exist.
  */
 #ifndef NSPROF_OPENWHY_H
 #define NSPROF_OPENWHY_H

@@ -25,12 +25,12 @@
 
 enum { FILES, REQUESTS, SOCKETS };
 
-/* Signals that a program is ended with go on to its parser. */
+/* Signals that end a program are passed on to its parser. */
 static const int forwarded[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 static volatile pid_t child;
 
-/* What a terminal sends goes to all programs in front of it, the parser among them. */
+/* A terminal sends signals to all foreground processes, including the parser. */
 static void forward(int signo, siginfo_t *info, void *context)
 {
 	const int saved = errno;
@@ -55,7 +55,7 @@ static void forward_signals(bool on)
 			sigaction(forwarded[i], &sa, NULL);
 }
 
-/* A fault of the parser, and not an end that somebody wanted. */
+/* A fault of the parser, not an end that somebody wanted. */
 static bool is_fault(int signo)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGTRAP };
@@ -66,7 +66,10 @@ static bool is_fault(int signo)
 	return false;
 }
 
-/* What a user types is not for a parser, and terminals are usually open for both. */
+/*
+ * The parser must not read what the user types, and terminals are usually open for reading and
+ * writing.
+ */
 static void only_write_to_terminal(int fd)
 {
 	char self[64];

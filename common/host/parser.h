@@ -1,7 +1,6 @@
 /*
- * A parser: a child that reads what others wrote, and has no rights. The program keeps its own
- * rights, opens files for it, and starts it again without a file that ended it
- * (contrib/doc/parser.md).
+ * A parser: a child without rights that reads what others wrote. The program keeps its own rights,
+ * opens files for it, and starts it again without a file that ended it (contrib/doc/parser.md).
  *
  * The child runs as a user of its own if the program is root's, without capabilities and new
  * privileges, and can neither open a path nor start anything. It reads and writes what is open when
@@ -54,8 +53,8 @@ struct parser {
 
 /*
  * Runs @fn in a parser and serves it. Call it before any thread is started. Returns the exit status
- * that @fn returned, or @p->failed after a message. Ends as the parser did if a signal ended that, and it was
- * not one of a fault.
+ * that @fn returned, or @p->failed after a message. If a signal other than a fault's ended the
+ * parser, the program ends by the same signal.
  */
 int parser_run(const struct parser *p, int (*fn)(void *ctx), void *ctx);
 
@@ -72,7 +71,9 @@ int parser_ask(uint32_t kind, const char *text, int *value, int *fd);
 /* Added to a PID, tells perf maps from binaries. */
 #define PARSER_MAP 0x80000000u
 
-/* What this thread reads now: if a fault ends the parser meanwhile, the next one does without. */
+/*
+ * What this thread reads now: if a fault ends the parser meanwhile, the next parser leaves it out.
+ */
 struct parser_work {
 	uint32_t what;		/* a number of the caller's; 0: nothing that could be left out */
 	const char *name;	/* borrowed */
@@ -93,7 +94,7 @@ static inline void parser_working_on(uint32_t what, const char *name)
 
 /* Did @what end an earlier parser of this program? */
 bool parser_avoids(uint32_t what);
-/* From here on standard output is written to: a parser that dies is not started again. */
+/* From now on standard output is written to: a parser that dies is not started again. */
 void parser_output_begins(void);
 
 #endif

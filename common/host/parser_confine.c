@@ -32,7 +32,7 @@ static void limit(int what, uint64_t to)
 	setrlimit((__rlimit_resource_t)what, &rl);
 }
 
-/* Three quarters of what there is: a parser that takes all would end others. */
+/* Three quarters of the memory: a parser that takes all of it would get other programs killed. */
 static void limit_memory(void)
 {
 	const uint64_t ram = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);

@@ -11,13 +11,13 @@
 #include "base/util.h"
 #include "host/parser.h"
 
-/* Files that one run does without, at most. */
+/* Files that one run can leave out. */
 #define AVOID_MAX 8
 /* For a handler, where the fault may be that the stack is full. */
 #define STACK_SIZE (64u << 10)
 #define NAME_ROOM 512
 
-/* The parser writes, and the program believes nothing of it. */
+/* The parser writes it, so the program does not trust it. */
 struct shared {
 	volatile uint32_t what;
 	volatile bool output;	/* standard output is being written */
@@ -53,7 +53,7 @@ void parser_work_begin(void)
 		sigaltstack(&st, NULL);
 }
 
-/* The first thread that comes here tells what it read. */
+/* The first thread that gets here notes what it read. */
 static void on_fault(int signo)
 {
 	const char *name = parser_work.name;

@@ -10,10 +10,11 @@ void parser_fault_init(void);
 void parser_fault_catch(void);
 /*
  * In the program, after a fault ended the parser: names what it read, and leaves that out from now
- * on. True: another parser may do better. False: this is not known, or it would be of no use.
+ * on. True: another parser may succeed. False: what it read is not known, or another would not
+ * help.
  */
 bool parser_fault_learn(int signo);
-/* Afterwards: the name of what it read, fit for a message; "" if that is not known. Borrowed. */
+/* Afterwards: the name of what it read, for a message; "" if that is not known. Borrowed. */
 const char *parser_fault_name(void);
 
 #endif

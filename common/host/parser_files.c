@@ -77,15 +77,15 @@ static bool on_own_mount(int fd)
 	return s.found;
 }
 
-/* A header may have no ending, like <vector>. */
+/* A header may lack an extension, like <vector>. */
 static bool is_source(int fd, const char *path)
 {
 	return ends_like_source(path) || (strstr(path, "/include/") && on_own_mount(fd));
 }
 
 /*
- * The name of a file that is mounted is that of the place, and a tenant may mount any file of the
- * host. A file system is not asked for this.
+ * A mounted file has the name of its mount point, and a tenant may mount any file of the host. The
+ * check does not ask the file system.
  */
 static bool is_mounted(int fd)
 {
@@ -95,7 +95,7 @@ static bool is_mounted(int fd)
 	       (st.stx_attributes & MOUNT_ROOT);
 }
 
-/* Enough to tell binaries and jitdumps, bytes. */
+/* Bytes, enough to recognize binaries and jitdumps. */
 #define HEAD_SIZE 18
 
 /* A core dump begins like a binary and holds the memory of a process. So does /proc/kcore. */
@@ -182,7 +182,7 @@ static int run_file(const struct fileop *op, struct fileop_result *r)
 	if (err > 0)
 		return 0;
 	nsopen_close(r->fd);
-	/* It may know that there is such a file, and that it is nothing to parse. */
+	/* It may learn that such a file exists, and that it cannot be parsed. */
 	r->fd = err ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
 	return err ? err : r->fd < 0 ? -errno : 0;
 }

@@ -23,7 +23,7 @@ const char *rawopen_proc(void);
 int rawopen_below(int rootfd, const char *path, int flags, uint64_t resolve);
 /* openat(2) of @name, fixed by the caller, in @dirfd. Negative errno. */
 int rawopen_at(int dirfd, const char *name, int flags);
-/* What the kernel says of our descriptor @fd, without asking its file system: "pos:\t0\n...". */
+/* What the kernel says about our descriptor @fd, without asking its file system: "pos:\t0\n...". */
 bool rawopen_fdinfo(int fd, char *text, size_t size);
 /* The whole of @fd, at most @max bytes, with a NUL behind it; owned. NULL with *@err negative. */
 char *rawopen_slurp(int fd, size_t max, size_t *len, int *err);

@@ -1,7 +1,7 @@
 /*
  * The filter of system calls, made by libseccomp. A call that is not allowed raises SIGSYS
  * (SECCOMP_RET_TRAP in seccomp(2)). Its handler says which call it was and lets it fail with EPERM:
- * a program that forgot one goes on, and somebody hears of it.
+ * a program whose list lacks a call goes on, and the message shows it.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -122,7 +122,7 @@ static int fill(scmp_filter_ctx ctx, const struct sandbox_calls *lists, size_t n
 	return err;
 }
 
-/* What a refused call raises is caught from now on. 0 or negative errno. */
+/* From now on, the signal of a refused call is caught. 0 or negative errno. */
 static int catch_refused(void)
 {
 	const struct sigaction sa = { .sa_sigaction = refused, .sa_flags = SA_SIGINFO | SA_RESTART };

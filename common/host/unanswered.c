@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 
-/* Lines, and those of one tenant. The rest is one more. */
+/* Lines in all and of one tenant. The rest share one more. */
 #define LINES_MAX 16
 #define TENANT_MAX 2
 
@@ -19,7 +19,7 @@ struct line {
 	char *type, *point;	/* owned; NULL = unknown */
 	uint64_t mount;		/* 0 = unknown */
 	uint32_t pid;
-	bool memory, late;	/* late: not asked any more, as its tenant answers late */
+	bool memory, late;	/* late: no longer asked, because its tenant answers late */
 	uint64_t n;
 };
 
@@ -46,7 +46,7 @@ static char *copy(const char *s)
 	return s ? xstrdup(s) : NULL;
 }
 
-/* One more in line @i, which may be a new one. */
+/* Counts one more in line @i, which may be new. */
 static void count(struct lines *l, size_t i, const struct opener_miss *m, const char *who)
 {
 	if (i == l->n)

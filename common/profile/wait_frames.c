@@ -27,7 +27,7 @@ static const struct {
 	{ "dynamic_preempt_schedule", SCHEDULER }, { "finish_task_switch", SCHEDULER },
 	/* Work on the way to user space. By a CPU limit it takes the thread off the CPU. */
 	{ "throttle_cfs_rq_work", WORK }, { "task_work_run", WORK }, { "resume_user_mode_work", WORK },
-	/* The way to user space: whoever calls the scheduler here is held back. */
+	/* The way to user space: a thread that calls the scheduler here is held back. */
 	{ "exit_to_user", TO_USER }, { "__exit_to_user", TO_USER }, { "prepare_exit_to_user", TO_USER },
 	{ "irqentry_exit_to_user", TO_USER }, { "__irqentry_exit_to_user", TO_USER },
 	{ "syscall_exit_to_user", TO_USER }, { "__syscall_exit_to_user", TO_USER },

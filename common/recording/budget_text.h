@@ -11,7 +11,7 @@ const char *budget_text_key(uint32_t kind);
 void budget_text_what(const struct ev_budget *ev, struct strbuf *out);
 /*
  * Appends whose budget it is: "container web", "user 1000 in cgroup '/x'". @container: its name; ""
- * if it is none.
+ * if it is not a container.
  */
 void budget_text_who(const struct ev_budget *ev, const char *container, struct strbuf *out);
 

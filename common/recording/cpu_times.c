@@ -9,7 +9,7 @@
 #include "base/xalloc.h"
 
 /*
- * Switches come in batches, after other events that are newer. So many of those wait for them. A
+ * Switches come in batches, after other events that are newer. This many of those wait for them. A
  * batch spans a block, half a second; on a host that forks faster than this in that time, some
  * lives begin or end too early.
  */
@@ -113,7 +113,7 @@ static uint32_t life_of(const struct cpu_times *t, uint32_t pid, uint32_t tid)
 	return at ? (uint32_t)*at : NONE;
 }
 
-/* Ends the present spell at @to. */
+/* Ends the current spell at @to. */
 static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_state state, bool open)
 {
 	struct cpu_thread *th = &t->threads[i];
@@ -207,8 +207,8 @@ static void take_wakeup(struct cpu_times *t, const struct waiting *ev)
 	if (!th || ev->time < th->since)
 		return;
 	/*
-	 * On a CPU, it was about to sleep. Either it stays, or it is on its way into the scheduler. Only
-	 * the wait that follows tells: another wake-up comes in it, or none.
+	 * On a CPU, it was about to sleep. Either it stays, or it is on its way into the scheduler.
+	 * Only the following wait shows which: another wake-up comes in it, or none.
 	 */
 	if (th->state == CPU_ON || th->state == CPU_STATES || (th->state == CPU_BLOCKED && !th->waking))
 		th->waking = MAX(ev->time, 1ull);
@@ -255,7 +255,7 @@ static void take(struct cpu_times *t, const struct waiting *ev)
 	}
 }
 
-/* Takes what waits and is not newer than @time. */
+/* Takes the waiting events that are not newer than @time. */
 static void take_until(struct cpu_times *t, uint64_t time)
 {
 	while (t->nwaiting && t->waiting[t->first].time <= time) {

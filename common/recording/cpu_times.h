@@ -1,7 +1,7 @@
 /*
  * When threads were on a CPU and when they were off it, from their switches. Each life of a thread
- * is a row of spells without gaps, from its fork or the beginning of the recording to its exit or
- * the end. So on + off + unknown is its wall time, to the nanosecond.
+ * is a sequence of spells without gaps, from its fork or the beginning of the recording to its exit
+ * or the end. So on + off + unknown is its wall time, to the nanosecond.
  *
  * What is missing is not guessed: if two switches in a row go the same way, others were lost
  * between them, and the time from one to the other is CPU_GAP.
@@ -22,7 +22,7 @@ enum cpu_state {
 	CPU_BLOCKED,	/* it gave the CPU away */
 	CPU_PREEMPTED,	/* it lost the CPU although it could go on running */
 	CPU_STARTING,	/* from its fork until it first runs */
-	CPU_BEFORE,	/* off since the recording began: nothing tells why */
+	CPU_BEFORE,	/* off since the recording began: the reason is unknown */
 	CPU_GAP,	/* unknown, because switches are missing */
 	CPU_STATES,
 };
@@ -35,7 +35,10 @@ struct cpu_thread {
 	uint64_t begin, end;		/* ns as in ev_switch.time; @end: also the end so far */
 	uint64_t ns[CPU_STATES];	/* complete after cpu_times_end() */
 	uint64_t spells[CPU_STATES];
-	/* Parts of the blocked time: from recorded wake-ups to the CPU; and how many these are. */
+	/*
+	 * The part of the blocked time from recorded wake-ups to the CPU, and the number of these
+	 * wake-ups.
+	 */
 	uint64_t queued_ns, queued;
 	bool forked, exited;		/* within the recording; else it begins and ends with that */
 	bool open;			/* it was off a CPU when the recording ended */

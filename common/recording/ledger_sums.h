@@ -23,7 +23,8 @@ bool ledger_sums_has_coverage(const struct ev_ledger *l);
 double ledger_sums_coverage(const struct ev_ledger *l);
 /*
  * Append "12 with cut stacks, 310 lost, 4 dropped, 7 without user stacks, about 9 not taken when
- * throttled", without the zeros, so perhaps nothing. The recorder's own samples are left out: they are no loss.
+ * throttled", without the zeros, so perhaps nothing. The recorder's own samples are left out: they
+ * are not lost.
  */
 void ledger_sums_text(const struct ev_ledger *l, struct strbuf *out);
 /*

@@ -346,7 +346,7 @@ void rec_reader_join_damage(struct rec_reader *r, struct rec_reader *const *othe
 
 		if (o->bad_blocks && (!d->bad_blocks || o->first_bad < d->first_bad))
 			d->first_bad = o->first_bad;
-		/* Every reader has counted the stretches that are no block. */
+		/* Every reader has counted the damaged stretches. */
 		d->bad_blocks += o->bad_blocks - f->bad;
 		d->lost_samples += o->lost_samples;
 	}

@@ -83,7 +83,7 @@ static void row_note(const struct word_seen *seen, struct reg_row *row, uint32_t
 		     uint64_t val)
 {
 	int64_t rel = (int64_t)(val - sp);
-	/* Most are masked, so 0, which is none of the addresses. */
+	/* Most are masked, so 0, which is not an address here. */
 	uint32_t rank = val ? word_seen_rank(seen, val) : seen->n;
 
 	row->val[i] = val;

@@ -115,7 +115,9 @@ static bool is_address(const struct tp_field *fd)
 	return false;
 }
 
-/* @type is complete, @count the number in its brackets: 0 if there is none, or it is no number. */
+/*
+ * @type is complete, @count the number in its brackets: 0 if there is none, or it is not a number.
+ */
 static void classify(struct tp_field *fd, bool array, uint32_t count)
 {
 	fd->dynamic = has_word(fd->type, "__data_loc") || has_word(fd->type, "__rel_loc");

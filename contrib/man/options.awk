@@ -14,7 +14,7 @@ function bold(s) {
 	return "\\fB" s "\\fP"
 }
 
-# Is the option of @len characters at @at in @s a word of its own? "-TO" and "3-x" are none.
+# Is the option of @len characters at @at in @s a word of its own? "-TO" and "3-x" are not.
 function is_option(s, at, len) {
 	if (at > 1 && substr(s, at - 1, 1) ~ /[A-Za-z0-9_.-]/)
 		return 0

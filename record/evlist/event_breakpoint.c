@@ -52,7 +52,7 @@ int event_breakpoint(struct event_parser *p, struct piece text)
 	evsel_init(&ev, NULL, PERF_TYPE_BREAKPOINT, 0);
 	part = until(&rest, "/:");
 	if (event_number(part, &ev.config1))
-		return invalid(text, "the address is no number");
+		return invalid(text, "the address is not a number");
 	if (rest.len && *rest.s == '/') {
 		rest.s++, rest.len--;
 		part = until(&rest, ":");

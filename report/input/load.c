@@ -330,7 +330,7 @@ static int check_fields(const struct load_opts *o, const struct profile *p)
 		const size_t len = strcspn(name, ",");
 
 		if (!has_field(p, name, len)) {
-			pr_err("the profile %s has no field '%.*s', which is no sort key either; symbolize --format profile --with-fields %.*s "
+			pr_err("the profile %s has no field '%.*s', which is not a sort key either; symbolize --format profile --with-fields %.*s "
 			       "keeps it", load_shown(o->path), (int)len, name, (int)len, name);
 			return -ENOENT;
 		}

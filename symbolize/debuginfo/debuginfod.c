@@ -206,7 +206,7 @@ static void end_child(void)
 		return;
 	close(srv.sock);
 	srv.sock = -1;
-	/* In a parser it is no child of ours. It ends with the program. */
+	/* In a parser it is not our child. It ends with the program. */
 	if (parser_is())
 		return;
 	for (int i = 0; i < LOOK_MS / 10; i++) {

@@ -32,9 +32,9 @@ void name_accounts_at(struct name_accounts *na, size_t i);
  * charged.
  */
 bool name_accounts_keep(struct name_accounts *na, size_t len);
-/* May it be written with @len bytes wherever the present location is shown? Charged as well. */
+/* May it be written with @len bytes wherever the current location is shown? Charged as well. */
 bool name_accounts_show(struct name_accounts *na, size_t len);
-/* Was something refused for the present account? Then work for long names is for nothing. */
+/* Was something refused for the current account? Then work on its long names is useless. */
 bool name_accounts_spent(const struct name_accounts *na);
 
 /* For perf maps of @img: room for perfmap_slice(). */

@@ -76,7 +76,7 @@ struct perf_file_sample {
 	const uint64_t *kernel, *user;	/* runtime addresses, leaf first */
 	size_t nkernel, nuser;
 	const uint8_t *payload;	/* for events with fields; what is missing is zeros */
-	size_t payload_len;	/* beyond PERF_FILE_PAYLOAD it is as good as none */
+	size_t payload_len;	/* a longer one than PERF_FILE_PAYLOAD is left out */
 };
 
 /* Frames that a sample may have, kernel and user together, with a payload of @payload_len bytes. */

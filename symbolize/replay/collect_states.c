@@ -14,16 +14,16 @@
 #include "symbols/kallsyms.h"
 
 /*
- * A thread that was for this share of the time (in %) at one stack does nothing else: it is parked. Time
- * of which nobody knows the stack does not count, unless it leaves less than KNOWN_PERCENT. As in
+ * A thread that was for this share of the time (in %) at one stack does nothing else: it is parked.
+ * Time without a known stack does not count, unless less than KNOWN_PERCENT would be left. As in
  * diff_parked.c.
  */
 #define PARKED_PERCENT 90
 #define KNOWN_PERCENT 10
 
 /*
- * A wait is spread over at most so many blocks of time, and all waits together over at most so many:
- * a recording that is cut, or made to annoy, may have a million blocks.
+ * A wait is spread over at most so many blocks of time, and all waits together over at most so
+ * many: a recording that is cut or malicious may have a million blocks.
  */
 #define PIECES_MAX 2048u
 #define PIECES_ALL (4u << 20)
@@ -270,7 +270,7 @@ static void count_part(struct states *s, const struct wait_part *p)
 		count_for(s, s->cw->wall, node, p);
 }
 
-/* Sums up where each life was off the CPU; node 0: nobody knows where. */
+/* Sums up where each life was off the CPU; node 0: unknown. */
 static struct u64map places_of(const struct states *s)
 {
 	struct u64map at = U64MAP_INIT;		/* life << 32 | node -> ns */

@@ -35,8 +35,8 @@ static void on_closed(void *ctx, uint32_t stack, uint64_t ns)
 }
 
 /*
- * What is known of a thread when its life ends also leads the waits that no sample tells of. Only
- * whoever has seen all events, and will have all samples, needs it.
+ * What is known about a thread when its life ends also leads its waits without a sample. Only a
+ * share that has seen all events, and will have all samples, needs it.
  */
 static void on_ended(void *ctx, uint32_t life)
 {

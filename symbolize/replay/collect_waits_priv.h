@@ -26,7 +26,7 @@ struct collect;
 /* A stack that samples are held for. */
 struct held {
 	struct seen seen;
-	const char *cgroup;	/* interned by the replay; NULL: nobody asks */
+	const char *cgroup;	/* interned by the replay; NULL: not needed */
 	/* If @image is not UINT32_MAX: its stack if the image had begun to run before @part. */
 	struct seen entered;
 	uint32_t image, part;

@@ -239,7 +239,7 @@ static uint64_t queued_by_kernel(const struct waits *w, uint32_t life, uint64_t 
 }
 
 /*
- * Deals @queued out to the shares of the present life. Each time a thread is woken it waits in the
+ * Deals @queued out to the shares of the current life. Each time a thread is woken it waits in the
  * queue, however long it slept: so each wait gets the same, but no more than it lasted.
  */
 static void deal_queued(struct weigh *g, uint64_t queued)

@@ -197,7 +197,7 @@ is "branches, and recursion in one line" "$("$NSPROF" report --tree --percent-li
 
 check_rc "an unknown key: usage" 129 "$NSPROF" report --sort symbol,co-lor p
 check_rc "a word that may be a field, and is none here" 1 "$NSPROF" report --sort symbol,color p
-like "both are named" "$("$NSPROF" report --sort color p 2>&1)" "has no field 'color', which is no sort key either;"
+like "both are named" "$("$NSPROF" report --sort color p 2>&1)" "has no field 'color', which is not a sort key either;"
 check_rc "a key twice" 129 "$NSPROF" report --sort symbol,sym p
 check_rc "both, tree and focus" 129 "$NSPROF" report -g --focus f0 p
 check_rc "a picture of a focus" 129 "$NSPROF" report --format svg --focus f0 p

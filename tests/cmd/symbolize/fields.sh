@@ -119,7 +119,7 @@ fi
 is "a saved profile keeps what it is told to" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid profile)" "$("$NSPROF" report -q --csv --event fork --sort field:child_pid rec)"
 is "and its reader" "$(python3 "$TOP/tests/tools/unprofile.py" profile samples sched:sched_process_fork | awk '{ n += $NF } END { print n }')" 3
 check_rc "another field" 1 "$NSPROF" report --sort field:child_comm profile
-like "says how to keep it" "$(cat "$T/check.err")" "has no field 'child_comm', which is no sort key either; symbolize --format profile --with-fields child_comm keeps it"
+like "says how to keep it" "$(cat "$T/check.err")" "has no field 'child_comm', which is not a sort key either; symbolize --format profile --with-fields child_comm keeps it"
 check_rc "a field that no event has" 1 "$NSPROF" symbolize --by field:nope rec
 like "lists those that there are" "$(cat "$T/check.err")" "no event of 'rec' keeps a field 'nope': sched:sched_process_fork has parent_comm, parent_pid, child_comm, child_pid$"
 check_rc "--with-fields is for profiles" 129 "$NSPROF" symbolize --with-fields child_pid rec
