@@ -25,8 +25,6 @@
 #include "procs/dsotab.h"
 #include "procs/own_facts.h"
 
-/* Names of binaries: what has no room is looked up again. */
-#define ALIASES_MAX 65536
 #define PIN_TRIES_MAX 8
 /* A held memfd is held memory: enough for a program that runs from one, not for a heap. */
 #define MEMFD_MAX (64u << 20)
@@ -145,9 +143,8 @@ void dsotab_fini(struct dsotab *dt)
 	for (i = 0; i < dt->n; i++)
 		free_dso(dt, dt->dsos[i]);
 	free(dt->dsos);
-	free(dt->aliases);
+	file_aliases_fini(&dt->aliases);
 	u64map_fini(&dt->by_build_id);
-	u64map_fini(&dt->by_file);
 }
 
 /* ---- the two indexes ---- */
@@ -172,48 +169,17 @@ static struct dso *find_build_id(const struct dsotab *dt, const uint8_t *id, siz
 	return NULL;
 }
 
-static uint64_t key_hash(const struct file_key *k)
+/* The binary that @k led to, or NULL. */
+static struct dso *known_as(struct dsotab *dt, const struct file_key *k)
 {
-	uint64_t h = hash_combine(hash_u64(k->mnt_ns), k->dev);
+	const uint32_t i = file_aliases_get(&dt->aliases, k);
 
-	h = hash_combine(hash_combine(h, k->ino), k->gen);
-	h = hash_combine(hash_combine(h, k->size), (uint64_t)k->mtime_ns);
-	return hash_combine(h, k->path);
+	return i == UINT32_MAX ? NULL : dt->dsos[i];
 }
 
-static bool key_equal(const struct file_key *a, const struct file_key *b)
+static void name_it(struct dsotab *dt, const struct file_key *k, const struct dso *d)
 {
-	return a->mnt_ns == b->mnt_ns && a->dev == b->dev && a->ino == b->ino && a->gen == b->gen &&
-	       a->size == b->size && a->mtime_ns == b->mtime_ns && a->path == b->path;
-}
-
-static struct file_alias *find_alias(const struct dsotab *dt, const struct file_key *k)
-{
-	const uint64_t *slot = u64map_get(&dt->by_file, key_hash(k));
-	uint32_t i;
-
-	for (i = slot ? (uint32_t)*slot : 0; i; i = dt->aliases[i - 1].next) {
-		if (key_equal(&dt->aliases[i - 1].key, k))
-			return &dt->aliases[i - 1];
-	}
-	return NULL;
-}
-
-static void set_alias(struct dsotab *dt, const struct file_key *k, const struct dso *d)
-{
-	struct file_alias *a = find_alias(dt, k);
-	uint64_t *slot;
-
-	if (a) {
-		a->dso = d->index;
-		return;
-	}
-	if (dt->naliases >= ALIASES_MAX)
-		return;
-	slot = u64map_put(&dt->by_file, key_hash(k), NULL);
-	XGROW(dt->aliases, dt->naliases, dt->alias_cap);
-	dt->aliases[dt->naliases] = (struct file_alias){ *k, d->index, (uint32_t)*slot };
-	*slot = ++dt->naliases;
+	file_aliases_put(&dt->aliases, k, d->index);
 }
 
 static int64_t mtime_ns(const struct stat *st)
@@ -270,15 +236,14 @@ static const char *move_path(struct intern *to, const char *path)
 
 void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *paths)
 {
-	struct file_alias *aliases = dt->aliases;
+	struct file_aliases old = dt->aliases;
 	struct dso **dsos = dt->dsos;
-	const size_t n = dt->n, naliases = dt->naliases;
+	const size_t n = dt->n;
 
 	dt->dsos = NULL;
-	dt->aliases = NULL;
-	dt->n = dt->cap = dt->naliases = dt->alias_cap = 0;
+	dt->aliases = (struct file_aliases){ .v = NULL };
+	dt->n = dt->cap = 0;
 	u64map_fini(&dt->by_build_id);
-	u64map_fini(&dt->by_file);
 	for (size_t i = 0; i < n; i++) {
 		struct dso *d = dsos[i];
 
@@ -291,18 +256,18 @@ void dsotab_forget(struct dsotab *dt, const struct u64map *live, struct intern *
 		d->path = d->path ? move_path(paths, d->path) : NULL;
 		enter_dso(dt, d);
 	}
-	for (size_t i = 0; i < naliases; i++) {
-		struct file_alias *a = &aliases[i];
+	for (size_t i = 0; i < old.n; i++) {
+		struct file_alias *a = &old.v[i];
 
 		if (!dsos[a->dso])
 			continue;
 		a->key.path = intern_find(paths, intern_str(dt->paths, a->key.path));
 		if (a->key.path == UINT32_MAX)
 			continue;
-		set_alias(dt, &a->key, dsos[a->dso]);
+		name_it(dt, &a->key, dsos[a->dso]);
 	}
 	dt->paths = paths;
-	free(aliases);
+	file_aliases_fini(&old);
 	free(dsos);
 }
 
@@ -652,15 +617,13 @@ static bool holds_inode(const struct dso *d, const struct map_entry *e, struct s
 static bool is_held(struct dsotab *dt, const struct dso *d, const struct map_user *u,
 		    const struct map_entry *e)
 {
-	const struct file_alias *a;
 	struct file_key key;
 	struct stat st;
 
 	if (!holds_inode(d, e, &st))
 		return false;
 	key = stat_key(u, e, &st);
-	a = find_alias(dt, &key);
-	return a && dt->dsos[a->dso] == d;
+	return known_as(dt, &key) == d;
 }
 
 bool dsotab_rewritten(const struct dso *d)
@@ -678,10 +641,10 @@ bool dsotab_rewritten(const struct dso *d)
 static struct dso *held_elsewhere(struct dsotab *dt, const struct map_entry *e)
 {
 	const struct file_key key = inode_key(e);
-	const struct file_alias *a = e->ino ? find_alias(dt, &key) : NULL;
+	struct dso *d = e->ino ? known_as(dt, &key) : NULL;
 	struct stat st;
 
-	return a && holds_inode(dt->dsos[a->dso], e, &st) ? dt->dsos[a->dso] : NULL;
+	return d && holds_inode(d, e, &st) ? d : NULL;
 }
 
 /* The kernel gives no build-id: the file itself identifies the binary. */
@@ -689,15 +652,14 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 {
 	const bool memfd = is_memfd(intern_str(dt->paths, e->path));
 	const struct file_key hint = hint_key(u, e);
-	struct file_alias *a = find_alias(dt, &hint);
+	struct dso *was = known_as(dt, &hint), *d;
 	struct file_key key, inode;
-	struct dso *d = NULL;
 	struct looks l;
 	struct stat st;
 	int fd;
 
-	if (a && is_held(dt, dt->dsos[a->dso], u, e)) {
-		e->dso = dt->dsos[a->dso];
+	if (was && is_held(dt, was, u, e)) {
+		e->dso = was;
 		pins_touch(dt->pins, &e->dso->pin);
 		e->dso->idle = 0;
 		return;
@@ -713,13 +675,13 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 	}
 	if (fd < 0) {
 		/* Gone: take what was there last time, otherwise only what the kernel reported. */
-		e->dso = a ? dt->dsos[a->dso] : memfd ? NULL : held_elsewhere(dt, e);
+		e->dso = was ? was : memfd ? NULL : held_elsewhere(dt, e);
 		if (e->dso && dsotab_rewritten(e->dso))
 			e->dso = NULL;
 		if (!e->dso && !memfd)
 			e->dso = add_dso(dt, u, e, NULL, 0);
 		if (e->dso)
-			set_alias(dt, &hint, e->dso);
+			name_it(dt, &hint, e->dso);
 		return;
 	}
 	if (memfd && (!l.elf || st.st_size > MEMFD_MAX)) {
@@ -727,10 +689,8 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		return;
 	}
 	key = stat_key(u, e, &st);
-	a = find_alias(dt, &key);
-	if (a) {
-		d = dt->dsos[a->dso];
-	} else {
+	d = known_as(dt, &key);
+	if (!d) {
 		if (l.len)
 			d = find_build_id(dt, l.id, l.len, l.loads);
 		if (!d)
@@ -742,13 +702,13 @@ static void resolve_by_file(struct dsotab *dt, const struct map_user *u, struct 
 		d->not_elf = !l.elf;
 		if (l.loads)
 			d->loads = l.loads;
-		set_alias(dt, &key, d);
+		name_it(dt, &key, d);
 	}
-	set_alias(dt, &hint, d);
+	name_it(dt, &hint, d);
 	e->dso = d;
 	if (l.elf) {
 		inode = inode_key(e);
-		set_alias(dt, &inode, d);
+		name_it(dt, &inode, d);
 		hold_file(dt, d, u, e, fd, &st);
 		return;
 	}
@@ -787,9 +747,9 @@ void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entr
 		e->kind = MAPPING_JIT;
 }
 
-bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
+bool dsotab_seen_file(struct dsotab *dt, const struct map_user *u, const struct map_entry *e)
 {
 	const struct file_key hint = hint_key(u, e);
 
-	return find_alias(dt, &hint);
+	return known_as(dt, &hint);
 }

@@ -18,6 +18,7 @@
 #include "procfs/pins.h"
 #include "procfs/procmaps.h"
 #include "procfs/tenants.h"
+#include "procs/file_aliases.h"
 
 /* Stands for what is beyond a budget: the path of a mapping of no binary. */
 #define PATH_LEFT_OUT "[over_budget]"
@@ -48,27 +49,11 @@ struct dso {
 	uint32_t next;		/* chain of equal build-id hashes: index + 1 */
 };
 
-struct file_key {
-	uint64_t mnt_ns;
-	uint64_t dev, ino, gen;
-	uint64_t size;
-	int64_t mtime_ns;
-	uint32_t path;
-};
-
-struct file_alias {		/* the binary that a file_key led to */
-	struct file_key key;
-	uint32_t dso;		/* index */
-	uint32_t next;		/* chain of equal hashes: index + 1 */
-};
-
 struct dsotab {
 	struct dso **dsos;	/* owned */
 	size_t n, cap;
-	struct file_alias *aliases;	/* owned */
-	size_t naliases, alias_cap;
 	struct u64map by_build_id;	/* hash to index + 1 */
-	struct u64map by_file;		/* hash of a key to alias index + 1 */
+	struct file_aliases aliases;
 	struct intern *paths;		/* borrowed */
 	struct pins *pins;		/* borrowed */
 	struct tenants *tenants;	/* borrowed */
@@ -119,7 +104,7 @@ void dsotab_resolve(struct dsotab *dt, const struct map_user *u, struct map_entr
 /* Has another program been written into the inode that is held for @d? */
 bool dsotab_rewritten(const struct dso *d);
 /* Was a file with this name and inode seen in that mount namespace? Then resolving can wait. */
-bool dsotab_seen_file(const struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
+bool dsotab_seen_file(struct dsotab *dt, const struct map_user *u, const struct map_entry *e);
 /*
  * Forgets all binaries that are not in @live, a set of struct dso *, with their files. Moves paths
  * to @paths, which is the table's interner from now on. Further names of a binary stay only if they

@@ -12,8 +12,8 @@
 
 /* With fewer, the walk is not worth it. */
 #define FORGET_MIN 4096
-/* Names per binary: each mapping has one, and so does each alias of a binary. */
-#define NAMES_EACH 4
+/* Paths per binary: each mapping has one. */
+#define PATHS_EACH 4
 /* Bytes of paths: the same. Real hosts have a tenth of it (contrib/doc/budgets.md). */
 #define FORGET_BYTES (2u << 20)
 
@@ -97,8 +97,7 @@ static bool is_due(const struct proctab *pt)
 {
 	const size_t limit = MAX(pt->files.forget_at, (size_t)FORGET_MIN);
 
-	return pt->files.dsos.n >= limit || pt->files.dsos.naliases >= NAMES_EACH * limit ||
-	       intern_count(pt->files.paths) >= NAMES_EACH * limit ||
+	return pt->files.dsos.n >= limit || intern_count(pt->files.paths) >= PATHS_EACH * limit ||
 	       intern_bytes(pt->files.paths) >= MAX(pt->files.forget_bytes, (size_t)FORGET_BYTES);
 }
 
