@@ -1,5 +1,6 @@
 #!/bin/bash
-# Manual pages: they format without a warning, and each names exactly the options that --help shows.
+# Manual pages: they format without a warning, name the version and exactly the options that --help
+# shows, and say rightly which options of perf are accepted and rejected.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
 pages=$BUILD/man
@@ -32,5 +33,24 @@ for c in record symbolize script annotate report diff ps list import export info
 	shown=$("$NSPROF" $c --help | grep -E '^ {2}( {4})?-' | sed -E 's/^ +//; s/  .*//' | options)
 	check "$c: --help shows options" [ -n "$shown" ]
 	is "$c: the page has the options of --help" "$(tags "$pages/nsprof-$c.1" | grep -e '^ *-' | options)" "$shown"
+done
+
+# OPTIONS OF PERF: what a page calls rejected is, with a reason, and what it calls accepted is not.
+cd "$T" || exit 1
+for c in record report script annotate; do
+	wrong='' n=0
+	while read -r verdict o; do
+		case $c in
+		record) "$BUILD/bin/nsprof-record" --dry-run -o out.data "$o" -- true ;;
+		*) "$BUILD/bin/nsprof-$c" -i nosuch "$o" || { grep -q 'needs an argument' err && "$BUILD/bin/nsprof-$c" -i nosuch "$o" x; } ;;
+		esac >out 2>err </dev/null
+		grep -qE "perf's .* is not an option here: .{5}|perf has .*, nsprof does not: .{5}" err && is=rejected || is=accepted
+		! grep -q 'unknown option' err || is=unknown
+		[ $is = "$verdict" ] || wrong+=" $o:$is"
+		n=$((n + 1))
+	done < <(awk '/^\.SH/ { on = /OPTIONS OF PERF/ } !on || /^\./ { next } $1 ~ /^(accepted|rejected)/ { verdict = $1; sub(/,$/, "", verdict); next }
+		verdict { gsub(/\\-/, "-"); for (i = 1; i <= NF; i++) { sub(/[:,]$/, "", $i); if ($i ~ /^-/ && $i !~ /\.\.\./) print verdict, $i } }' "$TOP/contrib/man/nsprof-$c.1.in")
+	check "$c: the page lists options of perf" [ $n -gt 15 ]
+	is "$c: they are accepted or rejected as the page says" "$wrong" ""
 done
 done_testing
