@@ -28,7 +28,7 @@ static int read_again(struct stack_pass *p, const struct collect_opts *opts, str
 {
 	end(p);
 	begin(p, opts);
-	return parallel_pass_run(&p->col, r, p->mods, opts->each);
+	return parallel_pass_run(&p->col, r, p->mods, opts->each || opts->ordered);
 }
 
 int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct rec_reader *r)
@@ -39,7 +39,7 @@ int stack_pass_run(struct stack_pass *p, const struct collect_opts *opts, struct
 
 	container_names_init(&p->names);
 	begin(p, opts);
-	err = parallel_pass_run(&p->col, r, p->mods, opts->each);
+	err = parallel_pass_run(&p->col, r, p->mods, opts->each || opts->ordered);
 	if (!err && p->col.late) {
 		sample_cgroups_names(replay_cgroups(p->rp), &p->names);
 		pr_verbose("some containers are named after their first samples: reading again with their names");

@@ -87,10 +87,13 @@ static bool leads_event(const struct symbolize_opts *o)
 	return o->split == LEAD_EVENT || lead_has(&o->lead, LEAD_EVENT);
 }
 
-/* Does the output have every single sample, with its own time? */
-static bool shows_each(const struct symbolize_opts *o)
+/*
+ * Does the output have every single sample of @ev, with its own time? The Firefox Profiler adds up, so it
+ * gets waits as they are weighed.
+ */
+static bool shows_each(const struct symbolize_opts *o, const struct ev_event *ev)
 {
-	return o->kind == FORMAT_SCRIPT || o->kind == FORMAT_FIREFOX;
+	return o->kind == FORMAT_SCRIPT || (o->kind == FORMAT_FIREFOX && ev->role != ROLE_WAITS && ev->role != ROLE_WALL);
 }
 
 /* Does the output hold several events, each apart from the others? */
@@ -349,7 +352,9 @@ static int symbolize(void *ctx)
 	opts.misses_wakeups = rec_reader_misses_wakeups(r);
 	opts.start = rec_reader_start(r);
 	begin_filter(&o->filter, r);
-	opts.each = shows_each(o);
+	opts.ordered = o->kind == FORMAT_FIREFOX;
+	/* A script has all events. */
+	opts.each = shows_each(o, opts.event == REC_EVENTS_ALL ? NULL : &events.table.ev[opts.event]);
 	if (o->kind != FORMAT_FOLDED && !opts.each)
 		opts.block_ns = to_profile_block(r);
 	p = (struct stack_pass){ .cache = run->cache, .inlines = o->inlines };
@@ -435,7 +440,7 @@ int symbolize_run(struct symbolize_opts *o)
 	int status;
 
 	log_set_verbosity(o->quiet ? -1 : o->verbose);
-	if (o->filter.has[FILTER_STATE] && shows_each(o)) {
+	if (o->filter.has[FILTER_STATE] && o->kind == FORMAT_SCRIPT) {
 		pr_err("--filter state= does not work here: single samples are shown before it is known how long each wait was; "
 		       "nsprof report and folded text have states");
 		return EXIT_USAGE;

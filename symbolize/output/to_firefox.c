@@ -37,11 +37,13 @@ struct ff_thread {
 					 * threads with its tid */
 };
 
-/* A sample, for sorting. */
+/* A sample, or what a thread waited at one stack in a block of time. */
 struct ff_sample {
 	uint32_t thread;
-	uint32_t i;		/* in collect.each */
-	uint64_t time;		/* ns since the start of the recording */
+	uint32_t spread_thread;	/* in collect.spread */
+	uint32_t i;		/* in document.stacks */
+	uint64_t time;		/* ns since the start of the recording; of a block: its beginning */
+	uint64_t samples, period;
 };
 
 struct document {
@@ -51,9 +53,10 @@ struct document {
 	uint32_t *stacks;		/* owned; [sample] */
 	struct ff_thread *threads;	/* owned */
 	struct ff_sample *samples;	/* owned; by thread and time */
-	size_t nthreads, threads_cap;
+	size_t nthreads, threads_cap, nsamples;
 	uint64_t start;
 	bool clock;			/* periods are ns of CPU time */
+	bool waits;			/* samples are of blocks of time; periods are ns */
 };
 
 static const char *info(const struct document *d, const char *key)
@@ -135,21 +138,51 @@ static int by_thread_and_time(const void *a, const void *b)
 	return x->i < y->i ? -1 : x->i > y->i;
 }
 
+static void take_each(struct document *d, const uint32_t *of)
+{
+	const struct collect *c = d->in->col;
+
+	for (size_t i = 0; i < c->neach; i++) {
+		const uint64_t time = c->each[i].time;
+
+		d->samples[i] = (struct ff_sample){
+			.thread = of[c->each[i].thread], .spread_thread = c->each[i].thread, .i = (uint32_t)i,
+			.time = time > d->start ? time - d->start : 0, .samples = 1, .period = c->each[i].period,
+		};
+	}
+}
+
+static void take_blocks(struct document *d, const uint32_t *of)
+{
+	const struct collect *c = d->in->col;
+
+	for (size_t i = 0; i < c->spread.ncounts; i++) {
+		const struct thread_times_count *sc = &c->spread.counts[i];
+		const struct thread_times_slot *slot = &c->spread.slots[sc->slot];
+
+		d->samples[i] = (struct ff_sample){
+			.thread = of[slot->thread], .spread_thread = slot->thread, .i = (uint32_t)i,
+			.time = slot->block * c->opts.block_ns, .samples = sc->samples, .period = sc->period,
+		};
+		d->stacks[i] = sc->node;
+	}
+}
+
+/* Also sets d->stacks, as nodes of the tree. */
 static void make_samples(struct document *d)
 {
 	const struct collect *c = d->in->col;
 	uint32_t *of = make_threads(d);
 
-	d->samples = xcalloc(c->neach + 1, sizeof(*d->samples));
-	for (size_t i = 0; i < c->neach; i++) {
-		const uint64_t time = c->each[i].time;
-
-		d->samples[i] = (struct ff_sample){
-			of[c->each[i].thread], (uint32_t)i, time > d->start ? time - d->start : 0,
-		};
-	}
+	d->nsamples = d->waits ? c->spread.ncounts : c->neach;
+	d->samples = xcalloc(d->nsamples + 1, sizeof(*d->samples));
+	d->stacks = d->waits ? xcalloc(d->nsamples + 1, sizeof(*d->stacks)) : collect_each_nodes(c);
+	if (d->waits)
+		take_blocks(d, of);
+	else
+		take_each(d, of);
 	/* The file is in order of time, except for records that came late. */
-	qsort(d->samples, c->neach, sizeof(*d->samples), by_thread_and_time);
+	qsort(d->samples, d->nsamples, sizeof(*d->samples), by_thread_and_time);
 	free(of);
 }
 
@@ -188,8 +221,8 @@ static void make_rows(const struct document *d, size_t from, size_t to, struct r
 	rows->n = 0;
 	for (size_t i = from; i < to; i++) {
 		const struct ff_sample *s = &d->samples[i];
-		const uint64_t period = d->in->col->each[s->i].period;
-		const uint64_t before = i > from ? d->in->col->each[s[-1].i].period : 0, gone = i > from ? s->time - s[-1].time : 0;
+		const uint64_t period = s->period;
+		const uint64_t before = i > from ? s[-1].period : 0, gone = i > from ? s->time - s[-1].time : 0;
 		const struct row row = { s->time, d->stacks[s->i], d->in->period ? MAX(period, 1ull) : 1, period };
 
 		if (d->clock && gone > before && gone - before > period) {
@@ -203,7 +236,35 @@ static void make_rows(const struct document *d, size_t from, size_t to, struct r
 	}
 }
 
-static void put_rows(struct json *j, const struct rows *rows, bool clock)
+/*
+ * The same for waits. Those of a block follow each other, and what they leave of it has no stack. Waits
+ * with samples stand for others, so together they may be longer than the block: then they share it.
+ */
+static void make_wait_rows(const struct document *d, size_t from, size_t to, struct rows *rows)
+{
+	const uint64_t block_ns = d->in->col->opts.block_ns;
+
+	rows->n = 0;
+	for (size_t next; from < to; from = next) {
+		const uint64_t begin = d->samples[from].time;
+		uint64_t all = 0, done = 0;
+
+		for (next = from; next < to && d->samples[next].time == begin; next++)
+			all += d->samples[next].period;
+		for (size_t i = from; i < next; i++) {
+			const struct ff_sample *s = &d->samples[i];
+			const uint64_t at = all > block_ns ? (uint64_t)((unsigned __int128)done * block_ns / all) : done;
+
+			add_row(rows, &(struct row){ begin + at, d->stacks[s->i], d->in->period ? s->period : s->samples, 0 });
+			done += s->period;
+		}
+		if (all < block_ns)
+			add_row(rows, &(struct row){ begin + all, FIREFOX_NO_STACK, 0, 0 });
+	}
+}
+
+/* @ms: weights are ns, and are written as ms. */
+static void put_rows(struct json *j, const struct rows *rows, bool clock, bool ms)
 {
 	json_begin_object(j, "samples");
 	json_begin_array(j, "stack");
@@ -220,9 +281,12 @@ static void put_rows(struct json *j, const struct rows *rows, bool clock)
 	json_end_array(j);
 	json_begin_array(j, "weight");
 	for (size_t i = 0; i < rows->n; i++)
-		json_u64(j, NULL, rows->v[i].weight);
+		if (ms)
+			json_double(j, NULL, (double)rows->v[i].weight / NS_PER_MS);
+		else
+			json_u64(j, NULL, rows->v[i].weight);
 	json_end_array(j);
-	json_str(j, "weightType", "samples");
+	json_str(j, "weightType", ms ? "tracing-ms" : "samples");
 	if (clock) {
 		json_begin_array(j, "threadCPUDelta");
 		for (size_t i = 0; i < rows->n; i++)
@@ -294,7 +358,7 @@ static void put_thread(const struct document *d, const struct ff_thread *ft, con
 	json_null(j, "unregisterTime");
 	json_begin_array(j, "pausedRanges");
 	json_end_array(j);
-	put_rows(j, rows, d->clock);
+	put_rows(j, rows, d->clock, d->waits && d->in->period);
 	put_no_markers(j);
 	json_end_object(j);
 }
@@ -302,7 +366,7 @@ static void put_thread(const struct document *d, const struct ff_thread *ft, con
 static void put_threads(const struct document *d)
 {
 	const struct profile_thread nobody = { 0 };
-	const size_t n = d->in->col->neach;
+	const size_t n = d->nsamples;
 	struct rows rows = { 0 };
 	struct ff_thread ft;
 
@@ -313,9 +377,12 @@ static void put_threads(const struct document *d)
 	for (size_t from = 0, i = 1; from < n; from = i++) {
 		while (i < n && d->samples[i].thread == d->samples[from].thread)
 			i++;
-		make_rows(d, from, i, &rows);
+		if (d->waits)
+			make_wait_rows(d, from, i, &rows);
+		else
+			make_rows(d, from, i, &rows);
 		ft = d->threads[d->samples[from].thread];
-		ft.t = &d->in->col->spread.threads[d->in->col->each[d->samples[i - 1].i].thread];
+		ft.t = &d->in->col->spread.threads[d->samples[i - 1].spread_thread];
 		put_thread(d, &ft, &rows);
 	}
 	json_end_array(d->j);
@@ -369,6 +436,8 @@ static double interval(const struct document *d)
 {
 	const uint64_t hz = d->in->event->freq, fixed = hz ? 0 : d->in->event->period;
 
+	if (d->waits)
+		return (double)d->in->col->opts.block_ns / NS_PER_MS;
 	if (d->clock && fixed)
 		return (double)fixed / NS_PER_MS;
 	return hz ? 1000.0 / (double)hz : 1.0;
@@ -380,7 +449,7 @@ static void put_meta(const struct document *d)
 	const uint64_t cpus = strtoull(info(d, "ncpus"), NULL, 10);
 	uint64_t last = 0;
 
-	for (size_t i = 0; i < d->in->col->neach; i++)
+	for (size_t i = 0; i < d->nsamples; i++)
 		last = MAX(last, d->samples[i].time);
 	json_begin_object(j, "meta");
 	json_u64(j, "version", GECKO_VERSION);
@@ -419,12 +488,12 @@ static void put_meta(const struct document *d)
 void to_firefox(const struct to_firefox *in, FILE *to)
 {
 	struct document d = {
-		.in = in, .j = json_new(to), .stacks = collect_each_nodes(in->col), .start = rec_reader_start(in->reader),
+		.in = in, .j = json_new(to), .start = rec_reader_start(in->reader), .waits = !in->col->opts.each,
 	};
 
-	d.clock = rec_events_is_clock(in->event);
-	firefox_tables_init(&d.tables, in->col, in->nm, d.stacks, in->col->neach);
+	d.clock = rec_events_is_clock(in->event) && !d.waits;
 	make_samples(&d);
+	firefox_tables_init(&d.tables, in->col, in->nm, d.stacks, d.nsamples);
 	json_begin_object(d.j, NULL);
 	put_meta(&d);
 	firefox_put_tables(d.j, &d.tables, info(&d, "arch"));

@@ -1,6 +1,6 @@
 /*
  * Writes samples as a processed profile of the Firefox Profiler, version 60. firefox_tables.h has
- * the source of the format; contrib/doc/outputs.md explains the choice of the version.
+ * the source of the format; contrib/doc/firefox.md explains the choice of the version.
  */
 #ifndef NSPROF_TO_FIREFOX_H
 #define NSPROF_TO_FIREFOX_H
@@ -14,7 +14,8 @@ struct naming;
 struct rec_reader;
 
 struct to_firefox {
-	const struct collect *col;	/* with opts.each */
+	/* with opts.each; if @event is weighed by switches, with opts.block_ns instead, and opts.ordered */
+	const struct collect *col;
 	const struct naming *nm;	/* with opts.detail */
 	struct rec_reader *reader;
 	const struct ev_event *event;	/* of the samples */

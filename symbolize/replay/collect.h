@@ -45,6 +45,7 @@ struct collect_opts {
 	uint64_t start;		/* with @block_ns: start of the recording, as ev_sample.time */
 	uint64_t block_ns;	/* not 0: also count by thread and block (collect.spread) */
 	bool each;		/* also keep every single sample (collect.each); one thread only */
+	bool ordered;		/* one thread only: counts are in the order of the recording */
 	bool all_waits;		/* also those of kernel threads */
 	bool keep_parked;	/* those of parked threads with their stacks */
 	uint64_t brief_ns;	/* shorter waits are shown without their stacks, in one frame */

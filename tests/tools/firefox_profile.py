@@ -131,8 +131,9 @@ def check_thread(t, meta, nstacks):
 		'isMainThread': lambda v: v == (t['pid'] == t['tid']), 'pid': string, 'tid': string,
 		'samples': lambda v: True, 'markers': lambda v: True})
 	s = dict(t['samples'])
-	expect(s.pop('weightType') == 'samples', 'weightType')
-	columns = {'stack': index(nstacks, (None,)), 'time': number, 'weight': lambda v: v in (0, 1)}
+	kind = s.pop('weightType')
+	expect(kind in ('samples', 'tracing-ms'), 'weightType')
+	columns = {'stack': index(nstacks, (None,)), 'time': number, 'weight': (lambda v: v in (0, 1)) if kind == 'samples' else lambda v: number(v) and v >= 0}
 	if 'sampleUnits' in meta:
 		columns['threadCPUDelta'] = whole
 	table(f'thread {t["tid"]}', s, columns)
@@ -176,7 +177,8 @@ def fold(d):
 	for t in d['threads']:
 		for stack, weight in zip(t['samples']['stack'], t['samples']['weight']):
 			if stack is not None:
-				lines[';'.join([t['name']] + paths[stack])] += weight
+				# Milliseconds are those of waits, which folded text has in ns.
+				lines[';'.join([t['name']] + paths[stack])] += round(weight * 1e6) if t['samples']['weightType'] == 'tracing-ms' else weight
 	for line in sorted(lines, key=lambda s: s.encode()):
 		print(line, lines[line])
 

@@ -155,6 +155,23 @@ is "and is nowhere else" "$(grep -c 'ep_poll\|before recording' parked.csv)" 0
 made some
 "$NSPROF" import -q -o ns data
 is "some waits without a sample: the same sums" "$(sym --event off-cpu --all | shorten)" "$(want)"
+# Viewers add up what they are given: waits as they are weighed, not only those with a sample.
+firefox() { python3 "$TOP/tests/tools/firefox_profile.py" "$@"; }
+by_state() { awk '{ n = $NF; sub(/ [0-9]+$/, ""); k = split($0, f, ";"); sum[f[1] " " f[k]] += n } END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' "$@" | sort; }
+for event in off-cpu wall; do
+	sym --event $event --all --format firefox -o firefox
+	is "firefox: $event, as the profiler's types have it" "$(firefox check firefox 2>&1)" ""
+	firefox fold firefox >fox.folded
+	sym --event $event --all | LC_ALL=C sort >want.folded
+	is "firefox: the stacks of folded text" "$(sed 's/ [0-9]*$//' fox.folded)" "$(sed 's/ [0-9]*$//' want.folded)"
+	is "firefox: the ns of each thread and state" "$(by_state fox.folded)" "$(by_state want.folded)"
+done
+is "firefox: a row for each, within a thread that waits all the time" "$(jq '[.threads[].samples | [.time, .stack] | transpose | [.[] | select(.[1])] | [.[:-1], .[1:]] | transpose[] |
+	select(.[0][0] >= .[1][0])] | length' firefox)" 0
+sym --event off-cpu --format firefox --filter state=runnable -o firefox
+is "firefox: one state" "$(firefox fold firefox)" "$(sym --event off-cpu --filter state=runnable | LC_ALL=C sort)"
+sym --event off-cpu --format firefox --weight samples -o firefox
+is "firefox: numbers of waits" "$(jq '[.threads[].samples.weight[]] | add' firefox)" "$(sym --event off-cpu --weight samples | sum)"
 
 # Without symbols of the kernel. A sample stands for many waits.
 is "shares of what has no name are 100 % at most" "$("$NSPROF" symbolize --event off-cpu --all --stats -i ns 2>&1 >/dev/null | awk '$3 == "%" && $2 > 100 { n++ } END { print n + 0 }')" 0
