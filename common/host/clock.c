@@ -14,6 +14,9 @@
 #include "host/procfs.h"
 
 #define STAT_MAX 4096
+/* For clock_wall_ns(): good enough, for a thread that may lose its CPU between two clocks. */
+#define WALL_NS 100000
+#define WALL_TRIES 16
 #define NS_PER_SEC 1000000000ll
 /* The kernel's own limit for an offset: KTIME_SEC_MAX / 2, include/linux/ktime.h. */
 #define SECS_MAX (INT64_MAX / NS_PER_SEC / 2)
@@ -128,6 +131,21 @@ int64_t clock_starts_ns(void)
 {
 	pthread_once(&once, read_own);
 	return now_ns(CLOCK_BOOTTIME) - start_shift;
+}
+
+int64_t clock_wall_ns(uint64_t time)
+{
+	int64_t before, real, passed, latest = INT64_MIN;
+
+	for (int tries = 0; tries < WALL_TRIES; tries++) {
+		before = (int64_t)clock_mono_ns();
+		real = now_ns(CLOCK_REALTIME);
+		passed = (int64_t)clock_mono_ns();
+		latest = MAX(latest, real - (passed - (int64_t)time));
+		if (passed - before < WALL_NS)
+			break;
+	}
+	return latest;
 }
 
 int64_t clock_file_late_ns(void)

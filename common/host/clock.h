@@ -26,6 +26,11 @@ int64_t clock_mono_shift(int procfd);
 int64_t clock_starts_ns(void);
 int64_t clock_ticks_ns(uint64_t ticks);
 /*
+ * The wall clock at @time of clock_mono_ns(), in ns. Never later than it was, so that a file that the
+ * next program wrote does not look like its predecessor's.
+ */
+int64_t clock_wall_ns(uint64_t time);
+/*
  * How much older than the write a file's mtime may be, in ns: file systems take the time of the
  * last tick. Since 6.13 they do so for files that nobody looked at since the write before.
  */

@@ -22,12 +22,12 @@ struct file_writer file_writer_of(const struct proc_facts *f)
 		w.pid = f->pid;
 		w.start_ticks = f->start_ticks;
 		w.image = f->image;
-		w.ran = f->first_exit ? proc_facts_wall(f->first_exit) : INT64_MIN;
+		w.ran = f->first_exit ? clock_wall_ns(f->first_exit) : INT64_MIN;
 		if (f->seen)
-			w.ran = MAX(w.ran, proc_facts_wall(f->seen) - clock_file_late_ns());
+			w.ran = MAX(w.ran, clock_wall_ns(f->seen) - clock_file_late_ns());
 	}
 	if (f->over_time)
-		w.until = proc_facts_wall(f->over_time) - (f->over_exec ? clock_file_late_ns() : 0);
+		w.until = clock_wall_ns(f->over_time) - (f->over_exec ? clock_file_late_ns() : 0);
 	return w;
 }
 

@@ -8,16 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/util.h"
 #include "base/xalloc.h"
 #include "host/clock.h"
 #include "host/nsopen.h"
 #include "host/procfs.h"
 #include "procfs/proc_facts.h"
 
-/* For proc_facts_wall(): good enough, ns, for a thread that may lose its CPU between two clocks. */
-#define WALL_NS 100000
-#define WALL_TRIES 16
 #define FILE_MAX_SIZE 65536	/* stat, status, cgroup: a few KiB at most */
 
 char *proc_facts_text(int procfd, const char *name)
@@ -268,22 +264,6 @@ bool proc_facts_is_other(int procfd, uint64_t ticks, uint64_t time)
 	struct proc_facts f = { 0 };
 
 	return read_stat(&f, procfd) && f.running && f.start_ticks != ticks && !proc_facts_started_after(f.start_ticks, time);
-}
-
-/* A file of the next program must not look older than it: what passes between the two clocks makes @time earlier. */
-int64_t proc_facts_wall(uint64_t time)
-{
-	int64_t before, real, passed, latest = INT64_MIN;
-
-	for (int tries = 0; tries < WALL_TRIES; tries++) {
-		before = (int64_t)clock_mono_ns();
-		real = clock_ns(CLOCK_REALTIME);
-		passed = (int64_t)clock_mono_ns();
-		latest = MAX(latest, real - (passed - (int64_t)time));
-		if (passed - before < WALL_NS)
-			break;
-	}
-	return latest;
 }
 
 int64_t proc_facts_start_wall(uint64_t ticks)

@@ -94,8 +94,6 @@ bool proc_facts_started_after(uint64_t ticks, uint64_t time);
 bool proc_facts_is_other(int procfd, uint64_t ticks, uint64_t time);
 /* Wall clock of the start of a process, in ns. */
 int64_t proc_facts_start_wall(uint64_t ticks);
-/* Wall clock at @time, ns of CLOCK_MONOTONIC. */
-int64_t proc_facts_wall(uint64_t time);
 /* The comm of the process behind @procfd, "" if it cannot be read. */
 void proc_facts_comm(int procfd, char comm[COMM_LEN]);
 /* Stores the comm of a thread in @comm, "" if it cannot be read. True if there is one. */

@@ -45,7 +45,7 @@ const char *perfmap_refuse(const struct proc_facts *f, const struct stat *st)
 	if (mtime + 1000000000 < proc_facts_start_wall(f->start_ticks))
 		return "it is older than the process";
 	/* Clocks of file systems tick 100 times a second, or once. */
-	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < proc_facts_wall(f->begun))
+	if (f->begun && st->st_mtim.tv_nsec && mtime + 20000000 < clock_wall_ns(f->begun))
 		return "it is older than the program that runs now";
 	return file_writer_over(&writer, st);
 }

@@ -46,6 +46,7 @@
 #include "support/interrupt.h"
 #include "support/keep_facts.h"
 #include "support/process_alive.h"
+#include "support/process_runs.h"
 
 #define HOTTEST_PERCENT 5.0
 #define SHOWN_NAMES 10	/* functions listed when none can be shown */
@@ -421,8 +422,10 @@ static int annotate(void *ctx)
 static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
 {
 	const struct run *run = ctx;
-	const int err = pager_serve(kind, value, fd);
+	int err = pager_serve(kind, value, fd);
 
+	if (err == -ENOSYS)
+		err = process_runs_serve(kind, text);
 	return err == -ENOSYS ? cache_serve(run->cache, kind, text, fd) : err;
 }
 

@@ -42,6 +42,7 @@
 #include "support/interrupt.h"
 #include "support/keep_facts.h"
 #include "support/process_alive.h"
+#include "support/process_runs.h"
 
 static void tell_leftout(const struct collect *c)
 {
@@ -386,9 +387,10 @@ static int symbolize(void *ctx)
 static int serve(void *ctx, uint32_t kind, int *value, const char *text, int *fd)
 {
 	const struct run *run = ctx;
+	const int err = process_runs_serve(kind, text);
 
 	(void)value;
-	return cache_serve(run->cache, kind, text, fd);
+	return err == -ENOSYS ? cache_serve(run->cache, kind, text, fd) : err;
 }
 
 /* What is read by name later on. */

@@ -109,6 +109,8 @@ static const char *why_refused(int err)
 		return "its jitdump is not used: it is not a jitdump";
 	case -ENOTSUP:
 		return "its jitdump is not used: it has an unsupported version or byte order";
+	case -ESTALE:
+		return "its jitdump is not used: the process ended, or began another program, while it was read";
 	default:
 		return openwhy(OPENWHY_DUMP, err);
 	}
@@ -129,12 +131,25 @@ const char *jitsource_refused(const struct jitsource *js, uint32_t pid, uint64_t
 	return slot ? (const char *)(uintptr_t)*slot : NULL;
 }
 
+/* Is the file of @st still mapped there? If so, no other program has written to it so far. */
+static bool still_mapped(uint32_t pid, uint64_t start_ticks, uint64_t start, uint64_t end, const struct stat *st)
+{
+	struct stat now;
+	const int fd = nsopen_mapping(pid, start, end, &now);
+
+	if (fd < 0)
+		return false;
+	nsopen_close(fd);
+	return now.st_dev == st->st_dev && now.st_ino == st->st_ino && !alive_check(pid, start_ticks);
+}
+
 const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_t start_ticks,
 				     uint64_t start, uint64_t end)
 {
 	struct strbuf slice = STRBUF_INIT;
 	struct jitcode *jc = NULL;
 	int64_t shift = 0;
+	struct stat st;
 	int held, fd, procfd, err;
 
 	if (!start_ticks || alive_check(pid, start_ticks))
@@ -144,7 +159,7 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 		shift = clock_mono_shift(procfd);
 		close(procfd);
 	}
-	held = nsopen_mapping(pid, start, end, NULL);
+	held = nsopen_mapping(pid, start, end, &st);
 	if (held < 0) {
 		note_refused(js, pid, start_ticks, held);
 		return NULL;
@@ -158,6 +173,10 @@ const struct jitcode *jitsource_live(struct jitsource *js, uint32_t pid, uint64_
 	}
 	err = jitdump_slice(fd, NULL, 0, shift, &slice);
 	close(fd);
+	if (!err && !still_mapped(pid, start_ticks, start, end, &st)) {
+		strbuf_reset(&slice);
+		err = -ESTALE;
+	}
 	note_refused(js, pid, start_ticks, err);
 	if (err)
 		pr_verbose("cannot read the jitdump of process %u: %s", pid, jitdump_why(err));

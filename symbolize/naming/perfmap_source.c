@@ -22,6 +22,7 @@
 #include "naming/name_accounts.h"
 #include "support/location.h"
 #include "support/process_alive.h"
+#include "support/process_runs.h"
 #include "symbols/perfmap.h"
 
 #define STATUS_MAX (64u << 10)
@@ -182,12 +183,7 @@ static int64_t wall_start(uint64_t start_ticks)
  */
 static bool older_than(const struct stat *st, uint64_t time)
 {
-	struct timespec real;
-	int64_t ago;
-
-	clock_gettime(CLOCK_REALTIME, &real);
-	ago = (real.tv_sec - st->st_mtim.tv_sec) * NS_PER_S + real.tv_nsec - st->st_mtim.tv_nsec;
-	return ago - NS_PER_S / 50 > (int64_t)(clock_mono_ns() - time);
+	return st->st_mtim.tv_sec * NS_PER_S + st->st_mtim.tv_nsec + NS_PER_S / 50 < clock_wall_ns(time);
 }
 
 /*
@@ -205,6 +201,58 @@ static const char *refuse(const struct image *img, const struct stat *st)
 	if (img->exec_time && st->st_mtim.tv_nsec && older_than(st, img->exec_time))
 		return "its perf map is not used: it is older than the program that runs now";
 	return NULL;
+}
+
+/* Is @path, of a mapping, the file @exe as /proc/PID/exe shows it? */
+static bool is_file(const char *exe, const char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(exe);
+
+	if (len > strlen(deleted) && !strcmp(exe + len - strlen(deleted), deleted))
+		len -= strlen(deleted);
+	return path[0] == '/' && strlen(path) == len && !memcmp(exe, path, len);
+}
+
+/* Does the process of @img run that program now? */
+static int still_runs(const struct image *img)
+{
+	struct process_runs r = { .pid = img->pid, .start_ticks = img->start_ticks };
+
+	for (uint32_t i = 0; i < img->as->n; i++) {
+		const struct mapping *m = &img->as->maps[i];
+
+		if (m->mod && m->mod->vdso) {
+			r.vdso = m->start;
+		} else if (m->mod && !r.exe_start && is_file(img->exe, m->path)) {
+			r.exe_start = m->start;
+			r.exe_ino = m->mod->dso.ino;
+			r.exe = m->path;
+		}
+	}
+	return process_runs(&r);
+}
+
+/*
+ * NULL, or why what was read of @fd must not be used for @img: its process may have begun another
+ * program meanwhile, or after the recording, which writes to a file of the same name.
+ */
+static const char *refuse_read(const struct image *img, int fd)
+{
+	struct stat st;
+
+	switch (still_runs(img)) {
+	case 0:
+		return nsopen_stat(fd, &st) ? "its perf map is not used: its file system does not answer" : refuse(img, &st);
+	case -ESRCH:
+		return "its perf map is not used: the process has ended";
+	case -ESTALE:
+		return "its perf map is not used: the process runs another program now";
+	case -ENODATA:
+		return "its perf map is not used: the recording does not show which program the process ran";
+	default:
+		return "its perf map is not used: what the process runs now cannot be read";
+	}
 }
 
 static struct perfmap *take_map(struct perfmap_source *ps, const struct image *img, int held, const char **why)
@@ -258,6 +306,12 @@ static struct perfmap *read_map(struct perfmap_source *ps, const struct image *i
 		*why = no;
 	else
 		pm = take_map(ps, img, fd, why);
+	no = pm ? refuse_read(img, fd) : NULL;
+	if (no) {
+		*why = no;
+		perfmap_free(pm);
+		pm = NULL;
+	}
 	if (*why && !pm)
 		pr_verbose("'%s' of process %u is not used: %s", path, img->pid, *why);
 	parser_working_on(0, NULL);

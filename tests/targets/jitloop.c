@@ -19,8 +19,8 @@
  *	rooted	makes $TMPDIR its root after half of the time, and writes the map then
  *	held	writes the map below $TMPDIR and keeps it open
  *	end	writes the map at the end, as a JVM may
- *	exec	for the second half runs itself as "nomap" with COMM "after", with code at the same
- *		address
+ *	exec	for the second half, or from SIGUSR2 on, runs itself as "nomap" with COMM "after",
+ *		with code at the same address
  *	remap	as exec, but as "map" with the name "renamed"
  *	lives	three processes run the code in turn, each PID 1 of a PID namespace: "before" with a
  *		map, "after" 20 ms later with a map that says "renamed", and "last" without one
@@ -43,7 +43,7 @@
 /* push %rbp; mov %rsp,%rbp; mov $0x800000,%ecx; 1: dec %ecx; jne 1b; pop %rbp; ret */
 static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0xb9, 0, 0, 0x80, 0, 0xff, 0xc9, 0x75, 0xfc, 0x5d, 0xc3 };
 static void (*jit)(void);
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, hurried;
 static FILE *held;	/* a map that is kept open */
 
 static clockid_t run_clock = CLOCK_MONOTONIC;	/* of run_jit() */
@@ -54,6 +54,11 @@ static double now(clockid_t clock)
 
 	clock_gettime(clock, &ts);
 	return ts.tv_sec + ts.tv_nsec / 1e9;
+}
+
+static void on_usr2(int sig)
+{
+	hurried = sig;
 }
 
 static void on_usr1(int sig)
@@ -84,7 +89,7 @@ __attribute__((noinline, noclone)) void run_jit(double secs)
 {
 	double end = now(run_clock) + secs;
 
-	while (now(run_clock) < end) {
+	while (now(run_clock) < end && !hurried) {
 		jit();
 		if (asked) {
 			asked = 0;
@@ -180,6 +185,7 @@ int main(int argc, char **argv)
 	if (argc > 4)
 		prctl(PR_SET_NAME, argv[4]);
 	signal(SIGUSR1, on_usr1);
+	signal(SIGUSR2, on_usr2);
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
 	if (!strcmp(mode, "held"))
 		held = write_map_in(getenv("TMPDIR"), "w", argv[2]);

@@ -72,34 +72,43 @@ fi
 
 # Execs as above while the process lives, from recordings without rows, because the recorder was
 # killed.
-size() { stat -c %s live.data 2>/dev/null || echo 0; }
-# killed MODE: record the program, and kill the recorder once the second program has run for a
-# while. Writes its stacks to live.folded.
+# recorded COMM: wait until samples of that program are in the file.
+recorded() { wait_for '"$NSPROF" symbolize -q live.data 2>/dev/null | grep -q "^'"$1"';"' 30; }
+runs_second() { wait_for "[ \"\$(cat /proc/$pid/comm)\" = after ]" 30; }
+kill_recorder() {
+	kill -KILL $rec
+	wait $rec 2>/dev/null
+}
+# killed MODE WHEN: record the program, and kill the recorder once the second program was recorded
+# ("after"), or before that begins ("before"). Writes its stacks to live.folded.
 killed() {
 	rm -f live.data
-	"$JIT" 20 jitted "$1" before &
+	"$JIT" 60 jitted "$1" before &
 	pid=$!
 	wait_for "[ -s /tmp/perf-$pid.map ]" 10
 	"$NSPROF" record -q -e cpu-clock -F 999 -o live.data -p $pid &
 	rec=$!
-	wait_for "[ \"\$(cat /proc/$pid/comm)\" = after ]" 30
-	# The recorder writes whole blocks, one per half second.
-	for _ in 1 2 3; do
-		was=$(size)
-		wait_for '[ "$(size)" -gt "$was" ]' 20
-	done
-	kill -KILL $rec
-	wait $rec 2>/dev/null
+	recorded before
+	[ "$2" = after ] || kill_recorder
+	kill -USR2 $pid
+	runs_second
+	[ "$1" = exec ] || wait_for "grep -q renamed /tmp/perf-$pid.map" 10
+	[ "$2" = before ] || { recorded after; kill_recorder; }
 	"$NSPROF" symbolize -q --annotate live.data >live.folded
+	"$NSPROF" symbolize --stats live.data >live.out 2>live.stats
 	kill $pid
 	wait $pid 2>/dev/null
 	rm -f "/tmp/perf-$pid.map"
 }
-killed exec
+killed exec after
 like "alive: the map of the program before an exec" "$(jitted live.folded)" '^after \[jit\]_\[j\] before '
 # The file now contains the second program's map, and the addresses are the same.
-killed remap
+killed remap after
 like "alive: the maps of both programs" "$(jitted live.folded)" "$renamed"
+# The recording ends before the exec, and says nothing of it.
+killed remap before
+is "alive: the map of a program after the recording" "$(jitted live.folded)" "before [jit]_[j] "
+like "alive: and why it is not used" "$(<live.stats)" 'its perf map is not used: the process runs another program now'
 
 # ---- odd maps that no JIT should write: read by the recorder, and again while the process lives
 # ----

@@ -24,7 +24,7 @@ static void write_line(const char *mode, const char *name)
 /* @ns before now. */
 static void age(const char *path, int64_t ns)
 {
-	const int64_t at = proc_facts_wall(now()) - ns;
+	const int64_t at = clock_wall_ns(now()) - ns;
 	const struct timespec times[2] = { { at / 1000000000, at % 1000000000 }, { at / 1000000000, at % 1000000000 } };
 
 	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);

@@ -73,7 +73,7 @@ static void test_exec(void **state)
 {
 	const uint64_t now = clock_mono_ns();
 	struct proc_facts f = { .over_time = now };
-	const int64_t over = proc_facts_wall(now), late = clock_file_late_ns();
+	const int64_t over = clock_wall_ns(now), late = clock_file_late_ns();
 	const struct { int64_t age; bool exec, refused; } cases[] = {
 		{ late / 2, true, true }, { late / 2, false, false }, { 20 * late, true, false }, { -20 * late, false, true },
 	};
