@@ -1,15 +1,18 @@
 #include "diff/diff_tree.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "diff/diff_side.h"
 #include "input/reshape.h"
-#include "profile/folded_frame.h"
 #include "profile/profile.h"
+#include "profile/profile_bound.h"
+#include "views/name_tree.h"
 
 struct diff_tree *diff_tree_new(const struct diff_input *in, size_t n, const struct diff *d)
 {
@@ -61,68 +64,81 @@ void diff_tree_free(struct diff_tree *t)
 /* ---- folded ---- */
 
 struct line {
-	char *text;
+	uint32_t node;		/* of the names */
 	uint64_t count[DIFF_SIDES];
 };
 
-static int by_text(const void *a, const void *b)
+static int by_node(const void *a, const void *b)
 {
-	return strcmp(((const struct line *)a)->text, ((const struct line *)b)->text);
+	const struct line *x = a, *y = b;
+
+	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static char *stack_text(const struct diff_tree *t, uint32_t node, uint32_t **path, size_t *cap)
+static int by_text(const void *a, const void *b, void *ctx)
 {
-	const struct profile *p = t->profile;
-	struct strbuf sb = STRBUF_INIT;
-	const struct profile_frame *f;
-	size_t n = 0;
-
-	for (; node; node = p->nodes[node].parent) {
-		XGROW(*path, n, *cap);
-		(*path)[n++] = node;
-	}
-	while (n-- > 0) {
-		if (sb.len)
-			strbuf_addc(&sb, ';');
-		f = &p->frames[p->nodes[(*path)[n]].frame];
-		folded_add_name(&sb, profile_text(p, f->name));
-		if (t->kernel_apart && f->kind == PROFILE_KERNEL)
-			folded_add_marks(&sb, PROFILE_KERNEL, false);
-	}
-	if (folded_ends_in_count(sb.s ? sb.s : "", sb.len))
-		folded_guard_count(&sb);
-	if (!sb.len)
-		strbuf_adds(&sb, "[no stack]");
-	return sb.s;
+	return name_tree_compare(ctx, ((const struct line *)a)->node, ((const struct line *)b)->node);
 }
 
-void diff_write_folded(const struct diff_tree *t, FILE *to)
+/* All stacks that have counts, in the order of their text. Owned by the caller. */
+static struct line *make_lines(const struct diff_tree *t, struct name_tree *names, size_t *n)
 {
 	struct line *lines = NULL;
-	uint32_t *path = NULL;
-	size_t n = 0, cap = 0, path_cap = 0;
+	size_t cap = 0, kept = 0;
 
+	*n = 0;
 	for (uint32_t i = 0; i < t->profile->nnodes; i++) {
 		uint64_t before = (uint64_t)llround(t->self[i][DIFF_BEFORE]), after = (uint64_t)llround(t->self[i][DIFF_AFTER]);
 
 		if (!before && !after)
 			continue;
-		XGROW(lines, n, cap);
-		lines[n++] = (struct line){ stack_text(t, i, &path, &path_cap), { before, after } };
+		XGROW(lines, *n, cap);
+		lines[(*n)++] = (struct line){ names->of[i], { before, after } };
 	}
-	if (n)
-		qsort(lines, n, sizeof(*lines), by_text);
-	for (size_t i = 0; i < n; i++) {
-		/* Functions that differ only in what the text does not show. */
-		while (i + 1 < n && !strcmp(lines[i].text, lines[i + 1].text)) {
-			lines[i + 1].count[DIFF_BEFORE] += lines[i].count[DIFF_BEFORE];
-			lines[i + 1].count[DIFF_AFTER] += lines[i].count[DIFF_AFTER];
-			free(lines[i++].text);
+	if (!*n)
+		return NULL;
+	qsort(lines, *n, sizeof(*lines), by_node);
+	/* Functions that differ only in what the text does not show. */
+	for (size_t i = 1; i < *n; i++) {
+		if (lines[i].node != lines[kept].node) {
+			lines[++kept] = lines[i];
+			continue;
 		}
-		fprintf(to, "%s %llu %llu\n", lines[i].text, (unsigned long long)lines[i].count[DIFF_BEFORE],
-			(unsigned long long)lines[i].count[DIFF_AFTER]);
-		free(lines[i].text);
+		for (unsigned int s = 0; s < DIFF_SIDES; s++)
+			lines[kept].count[s] += lines[i].count[s];
 	}
+	*n = kept + 1;
+	qsort_r(lines, *n, sizeof(*lines), by_text, names);
+	return lines;
+}
+
+void diff_write_folded(const struct diff_tree *t, FILE *to)
+{
+	const bool marks[PROFILE_KINDS] = { [PROFILE_KERNEL] = t->kernel_apart };
+	struct strbuf text = STRBUF_INIT;
+	struct name_tree names;
+	struct fair_item *items;
+	uint64_t *levels, cut = 0;
+	struct line *lines;
+	size_t n;
+
+	name_tree_init(&names, t->profile, "[no stack]", marks, true, false);
+	lines = make_lines(t, &names, &n);
+	items = xcalloc(n + 1, sizeof(*items));
+	for (size_t i = 0; i < n; i++)
+		items[i].to = names.nodes[lines[i].node].bytes;
+	levels = fair_levels(items, n, 1, NAME_TREE_LIMIT);
+	for (size_t i = 0; i < n; i++) {
+		cut += name_tree_text(&names, lines[i].node, levels ? levels[0] : FAIR_WHOLE, &text);
+		fprintf(to, "%s %llu %llu\n", text.s, (unsigned long long)lines[i].count[DIFF_BEFORE],
+			(unsigned long long)lines[i].count[DIFF_AFTER]);
+	}
+	if (cut)
+		pr_warn("%" PRIu64 " stack%s " BOUND_LEFT_OUT " in the middle, because all together are too long", cut,
+			plural_of(cut, " has", "s have"));
+	name_tree_fini(&names);
+	strbuf_fini(&text);
+	free(levels);
+	free(items);
 	free(lines);
-	free(path);
 }

@@ -226,6 +226,8 @@ void header_text(const struct header *h, FILE *to)
 		}
 		add_meta(p, "note", "; ", "", &sb);
 		strbuf_adds(&sb, "\n");
+	} else {
+		add_meta(p, "note", "# ", "\n", &sb);
 	}
 	add_meta(p, "throttled", "# ", "\n", &sb);
 	if (h->interrupted)

@@ -23,9 +23,11 @@
 #include "input/select.h"
 #include "input/source.h"
 #include "profile/lead_frames.h"
+#include "profile/profile_bound.h"
 #include "recording.h"
 #include "recording/rec_reader.h"
 
+static const struct profile_limits limits = PROFILE_LIMITS;
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int sig)
@@ -228,6 +230,8 @@ static int load_recording(const struct load_opts *o, struct profile **out, struc
 	handle_interrupt(SIG_DFL, 0);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
 		raise(SIGINT);
+	if (!err)
+		profile_bound(*out, &limits, o->path);
 	if (!err && (!WIFEXITED(status) || WEXITSTATUS(status))) {
 		/*
 		 * It printed the reason. The stacks that arrived are part of the samples, or of a
@@ -382,6 +386,8 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 		return -errno;
 	}
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
+	if (!err)
+		profile_bound(*out, &limits, o->path);
 	if (!err && profile)
 		err = check_fields(o, *out);
 	if (!err && profile)

@@ -2,19 +2,19 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
-#include "profile/folded_frame.h"
+#include "profile/owners.h"
 #include "profile/wait_frames.h"
+#include "views/name_tree.h"
 
 /* A stack of names in a row of the table. */
 struct chain {
 	uint32_t thread, frame;		/* groups */
-	uint32_t node;			/* one of the nodes that look like this */
-	char *text;			/* owned */
+	uint32_t node;			/* of the profile, then in chains.names */
 	uint64_t samples, period;
 };
 
@@ -31,25 +31,12 @@ struct chains {
 	size_t nrows, cap;
 	uint64_t whole;			/* 100 %: samples or period */
 	bool period;
+	struct name_tree names;
+	struct owners owners;
+	uint64_t *levels;		/* owned; by owner: bytes that its lines may have; NULL: any */
+	const struct groups *gs;
+	struct strbuf line;
 };
-
-static void add_name(struct strbuf *sb, const struct profile *p, uint32_t node)
-{
-	strbuf_adds(sb, sb->len ? ";" : "");
-	folded_add_name(sb, profile_text(p, p->frames[p->nodes[node].frame].name));
-}
-
-static char *stack_text(const struct profile *p, uint32_t node, bool callee, uint32_t *path)
-{
-	struct strbuf sb = STRBUF_INIT;
-	size_t n = 0;
-
-	for (; node; node = p->nodes[node].parent)
-		path[n++] = node;
-	for (size_t i = 0; i < n; i++)
-		add_name(&sb, p, path[callee ? i : n - 1 - i]);
-	return sb.s ? sb.s : xstrdup("[unknown]");
-}
 
 static int by_row(const void *pa, const void *pb)
 {
@@ -59,7 +46,7 @@ static int by_row(const void *pa, const void *pb)
 		return a->thread < b->thread ? -1 : 1;
 	if (a->frame != b->frame)
 		return a->frame < b->frame ? -1 : 1;
-	return strcmp(a->text, b->text);
+	return a->node < b->node ? -1 : a->node > b->node;
 }
 
 static uint64_t weight(const struct chain *c, bool period)
@@ -70,10 +57,10 @@ static uint64_t weight(const struct chain *c, bool period)
 static int by_value(const void *pa, const void *pb, void *ctx)
 {
 	const struct chain *a = pa, *b = pb;
-	const bool *period = ctx;
-	uint64_t x = weight(a, *period), y = weight(b, *period);
+	const struct chains *cs = ctx;
+	uint64_t x = weight(a, cs->period), y = weight(b, cs->period);
 
-	return x != y ? (x < y ? 1 : -1) : strcmp(a->text, b->text);
+	return x != y ? (x < y ? 1 : -1) : name_tree_compare(&cs->names, a->node, b->node);
 }
 
 static int rows_by_weight(const void *pa, const void *pb)
@@ -104,7 +91,6 @@ static void merge(struct chains *cs, int (*order)(const void *, const void *))
 		if (last && !order(last, &cs->list[i])) {
 			last->samples += cs->list[i].samples;
 			last->period += cs->list[i].period;
-			free(cs->list[i].text);
 			continue;
 		}
 		cs->list[kept++] = cs->list[i];
@@ -114,7 +100,7 @@ static void merge(struct chains *cs, int (*order)(const void *, const void *))
 
 static void collect(struct chains *cs, const struct profile *p, const struct groups *gs)
 {
-	uint32_t *path = xcalloc((size_t)p->nnodes + 1, sizeof(*path));
+	const bool marks[PROFILE_KINDS] = { false };
 	struct wait_frames waits;
 
 	wait_frames_init(&waits, p);
@@ -132,11 +118,11 @@ static void collect(struct chains *cs, const struct profile *p, const struct gro
 	}
 	/* Chains that differ only in time, or in what names do not show, are equal. */
 	merge(cs, by_node);
+	name_tree_init(&cs->names, p, "[unknown]", marks, false, cs->o->callee);
 	for (size_t i = 0; i < cs->n; i++)
-		cs->list[i].text = stack_text(p, cs->list[i].node, cs->o->callee, path);
+		cs->list[i].node = cs->names.of[cs->list[i].node];
 	merge(cs, by_row);
 	wait_frames_fini(&waits);
-	free(path);
 }
 
 static void make_rows(struct chains *cs)
@@ -155,28 +141,74 @@ static void make_rows(struct chains *cs)
 		r->weight += weight(c, cs->period);
 	}
 	for (size_t i = 0; i < cs->nrows; i++)
-		qsort_r(cs->list + cs->rows[i].first, cs->rows[i].n, sizeof(*cs->list), by_value, &cs->period);
+		qsort_r(cs->list + cs->rows[i].first, cs->rows[i].n, sizeof(*cs->list), by_value, cs);
 	if (cs->nrows)
 		qsort(cs->rows, cs->nrows, sizeof(*cs->rows), rows_by_weight);
 }
 
+static double share_of(const struct chains *cs, const struct chain *c)
+{
+	return cs->whole ? 100.0 * (double)weight(c, cs->period) / (double)cs->whole : 0;
+}
+
+/* The container of one of the threads that @c belongs to. */
+static uint32_t owner_of(const struct chains *cs, const struct chain *c)
+{
+	return cs->owners.of[cs->gs->thread_of[c->thread]];
+}
+
+/* Chains of the first @n rows may be too long to be written. */
+static void find_levels(struct chains *cs, size_t n)
+{
+	struct fair_item *items = NULL;
+	size_t nitems = 0, cap = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = cs->rows[i].first; k < cs->rows[i].first + cs->rows[i].n; k++) {
+			if (share_of(cs, &cs->list[k]) < cs->o->percent_limit)
+				continue;
+			XGROW(items, nitems, cap);
+			items[nitems++] = (struct fair_item){ owner_of(cs, &cs->list[k]), 0, cs->names.nodes[cs->list[k].node].bytes };
+		}
+	cs->levels = fair_levels(items, nitems, cs->owners.n, NAME_TREE_LIMIT);
+	free(items);
+}
+
 static void put_chains(void *ctx, size_t row, FILE *to)
 {
-	const struct chains *cs = ctx;
+	struct chains *cs = ctx;
 	const struct row *r = &cs->rows[row];
 
 	for (size_t i = r->first; i < r->first + r->n; i++) {
 		const struct chain *c = &cs->list[i];
-		double share = cs->whole ? 100.0 * (double)weight(c, cs->period) / (double)cs->whole : 0;
+		const uint32_t owner = owner_of(cs, c);
+		const double share = share_of(cs, c);
 
 		if (share < cs->o->percent_limit)
 			continue;
+		cs->owners.cut[owner] += name_tree_text(&cs->names, c->node, cs->levels ? cs->levels[owner] : FAIR_WHOLE, &cs->line);
 		if (cs->o->value == CHAINS_PERCENT)
-			fprintf(to, "%.2f%% %s\n", share, c->text);
+			fprintf(to, "%.2f%% %s\n", share, cs->line.s);
 		else
-			fprintf(to, "%" PRIu64 " %s\n", cs->o->value == CHAINS_PERIOD ? c->period : c->samples, c->text);
+			fprintf(to, "%" PRIu64 " %s\n", cs->o->value == CHAINS_PERIOD ? c->period : c->samples, cs->line.s);
 	}
 	fputc('\n', to);
+}
+
+static void tell_cut(void *ctx, const char *text)
+{
+	(void)ctx;
+	pr_warn("%s", text);
+}
+
+static void fini(struct chains *cs)
+{
+	name_tree_fini(&cs->names);
+	owners_fini(&cs->owners);
+	strbuf_fini(&cs->line);
+	free(cs->levels);
+	free(cs->list);
+	free(cs->rows);
 }
 
 uint64_t chains_text(const struct profile *p, const struct table_opts *o, const struct chains_opts *co, char separator, bool color,
@@ -196,6 +228,8 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 
 	cs.whole = cs.period ? p->period : p->samples;
 	groups_init(&gs, &o->sort, p);
+	cs.gs = &gs;
+	owners_init(&cs.owners, p);
 	collect(&cs, p, &gs);
 	make_rows(&cs);
 	g = (struct grid){ .whole = cs.whole, .after_row = put_chains, .after_ctx = &cs };
@@ -220,6 +254,7 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 			(cells++)->n = r->samples;
 		sortkeys_cells(&o->sort, &gs, p, cs.list[r->first].thread, cs.list[r->first].frame, cells);
 	}
+	find_levels(&cs, shown);
 	if (separator)
 		grid_separated(&g, separator, to);
 	else
@@ -227,9 +262,7 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 	hidden = cs.nrows - shown;
 	grid_fini(&g);
 	groups_fini(&gs);
-	for (size_t i = 0; i < cs.n; i++)
-		free(cs.list[i].text);
-	free(cs.list);
-	free(cs.rows);
+	owners_tell(&cs.owners, p, "long", tell_cut, NULL);
+	fini(&cs);
 	return hidden;
 }
