@@ -226,6 +226,19 @@ int hostmap_serve(const char *text, int *fd)
 	return MIN(*fd, 0);
 }
 
+bool hostmap_still(const struct proc *p, int fd)
+{
+	const int again = hostmap_of(p);
+	struct stat was, is;
+	bool same;
+
+	if (again < 0)
+		return false;
+	same = !nsopen_stat(fd, &was) && !nsopen_stat(again, &is) && was.st_dev == is.st_dev && was.st_ino == is.st_ino;
+	nsopen_close(again);
+	return same;
+}
+
 int hostmap_of(const struct proc *p)
 {
 	const struct proctab *pt = p->pt;

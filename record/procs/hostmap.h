@@ -6,6 +6,7 @@
 #ifndef NSPROF_HOSTMAP_H
 #define NSPROF_HOSTMAP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "host/parser.h"
@@ -18,6 +19,11 @@ struct proc;
  * it takes looks at the process that has the pid now.
  */
 int hostmap_of(const struct proc *p);
+/*
+ * Is the file that hostmap_of() returned as @fd, and that was read since, still proved to be that of
+ * @p? Another program may have written to it before the reading.
+ */
+bool hostmap_still(const struct proc *p, int fd);
 
 /* The request for it: its text has what is known of the process. */
 #define HOSTMAP_ASK (PARSER_OTHER + 200)

@@ -296,6 +296,21 @@ static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
 	return with_kept(pt, capture_sorted(set), kind, id, n);
 }
 
+/* The perf map of a process that was recorded earlier, on this host: the next program may write to it while it is read. */
+static void capture_hostmap(const struct proc *p, struct capture_job *job)
+{
+	job->map[0].pinned = capture_file(-1);
+	job->map[0].named = capture_file(hostmap_of(p));
+	job->map[0].writer = (struct file_writer)FILE_WRITER_ANY;
+	job->nmaps = 1;
+	capture_job_run(job);
+	if (!job->rows.len || hostmap_still(p, job->map[0].named.fd))
+		return;
+	strbuf_reset(&job->rows);
+	job->err = -EPERM;
+	job->why = "another program wrote to it while it was read";
+}
+
 /* True if there were rows. */
 static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 {
@@ -315,13 +330,10 @@ static bool capture_jit_kind(struct proc *p, enum capture_kind kind)
 		jitdump_prepare(f, p->serial, p->comm, addrs, n, &job);
 	else
 		prepare_map(pt, f, p->serial, p->comm, addrs, n, &job);
-	if (kind == CAPTURE_PERF_MAP && pt->detached) {
-		job.map[0].pinned = capture_file(-1);
-		job.map[0].named = capture_file(hostmap_of(p));
-		job.map[0].writer = (struct file_writer)FILE_WRITER_ANY;
-		job.nmaps = 1;
-	}
-	capture_job_run(&job);
+	if (kind == CAPTURE_PERF_MAP && pt->detached)
+		capture_hostmap(p, &job);
+	else
+		capture_job_run(&job);
 	got = job.rows.len;
 	capture_finish(pt, NULL, &job);
 	return got;

@@ -4,6 +4,7 @@
 
 #include "capture/capture_job.h"
 #include "jitdump.h"
+#include "procs/hostmap.h"
 #include "proctab_fixture.h"
 
 #define CODE 0x200000000000ull
@@ -274,6 +275,35 @@ static void test_dump(void **state)
 	unlink(path);
 }
 
+/* An import reads the map of a process that ran on this host, up to an exec. */
+static void test_hostmap(void **state)
+{
+	const uint64_t t = now();
+	int fd;
+
+	(void)state;
+	stop_child(&c);
+	proctab_free(pt);
+	pt = proctab_new(w);
+	proctab_detach(pt, 0, true);
+	proctab_host_maps(pt, t - 10000000000, clock_wall_ns(t) - 10000000000, 0);
+	p = proctab_know(pt, (uint32_t)c.pid);
+	p->exec_time = t - 5000000000;
+	p->last_time = p->over_time = t - 100000000;
+	fd = hostmap_of(p);
+	assert_true(fd >= 0);
+	assert_true(hostmap_still(p, fd));
+	write_line("a", "next");
+	assert_false(hostmap_still(p, fd));
+	/* Nor may it be another file. */
+	unlink(map);
+	write_line("w", "next");
+	age(map, 500000000);
+	assert_false(hostmap_still(p, fd));
+	close(fd);
+	c = start(plain_child, NULL);
+}
+
 int main(void)
 {
 	static char not_random[] = "with the places of programs not randomized";
@@ -286,6 +316,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_outlived, begin, end),
 		cmocka_unit_test_setup_teardown(test_listed, begin, end),
 		cmocka_unit_test_setup_teardown(test_dump, begin, end),
+		cmocka_unit_test_setup_teardown(test_hostmap, begin, end),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
