@@ -60,9 +60,24 @@ void header_add_amount(const struct header *h, uint64_t n, struct strbuf *out)
 	add_time(n, profile_meta(h->profile, "event"), out);
 }
 
-/* Appends "12 samples", or "12 samples, 3456 events" if something else is counted. */
+static bool has_waits(const struct profile *p)
+{
+	for (uint32_t i = 0; i < p->nevents; i++)
+		if (profile_has_waits(profile_text(p, p->events[i].name)))
+			return true;
+	return false;
+}
+
+/*
+ * Appends "12 samples", or "12 samples, 3456 events" if something else is counted. Waits are no samples, and
+ * are in off-cpu and wall, so there a sum would say nothing.
+ */
 static void add_total(const struct header *h, struct strbuf *out)
 {
+	if (has_waits(h->profile)) {
+		strbuf_addf(out, "%" PRIu32 " events", h->profile->nevents);
+		return;
+	}
 	add_count(h->profile->samples, profile_counted(h->profile->nevents ? NULL : profile_meta(h->profile, "event")), out);
 	if (h->profile->nevents)
 		strbuf_addf(out, " of %" PRIu32 " events", h->profile->nevents);

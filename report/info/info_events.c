@@ -66,12 +66,23 @@ static struct ev_counts sum_of(const struct ev_counts *counts, size_t n, uint32_
 	return sum;
 }
 
+/* The events of waits count switches; ns are what the waits are weighed by. */
+static const char *unit_of(const struct ev_event *ev)
+{
+	return ev->role == ROLE_WAITS ? "switches" : ev->unit;
+}
+
+static bool counts_ns(const struct ev_event *ev)
+{
+	return !strcmp(unit_of(ev), "ns");
+}
+
 /* While the kernel adapts the period of a software event, its sums are not the count. */
 static bool has_coverage(const struct ev_event *ev, const struct ev_counts *c)
 {
-	if (ev->freq && strcmp(ev->unit, "ns") != 0 && ev->type == PERF_TYPE_SOFTWARE)
+	if (ev->freq && !counts_ns(ev) && ev->type == PERF_TYPE_SOFTWARE)
 		return false;
-	return c->count && (c->samples || !c->lost) && !(strcmp(ev->unit, "ns") == 0 && *ev->modifier);
+	return c->count && (c->samples || !c->lost) && !(counts_ns(ev) && *ev->modifier);
 }
 
 /* What a thinned event lost was lost when its period was still short: it does not count for an average. */
@@ -117,6 +128,8 @@ static void text_rate(const struct info_events *ie, const struct ev_event *ev, s
 		strbuf_adds(sb, ", each with its own period");
 	else if (ev->period == 1)
 		strbuf_adds(sb, ", each single one");
+	else if (ev->role == ROLE_WAITS)
+		strbuf_adds(sb, ", at some of the switches");
 	else
 		strbuf_addf(sb, ", every %" PRIu64 "%s%s", ev->period, *ev->unit ? " " : "", ev->unit);
 }
@@ -155,7 +168,7 @@ static void text_event(const struct info_events *ie, uint32_t e, const struct ev
 	fprintf(to, "%12" PRIu64 " %9s ", ie->samples[e], lost);
 	if (!c->count && !c->enabled)
 		fprintf(to, "%16s ", "-");
-	else if (!strcmp(ev->unit, "ns"))
+	else if (counts_ns(ev))
 		fprintf(to, "%14.3f s ", (double)c->count / 1e9);
 	else
 		fprintf(to, "%16" PRIu64 " ", c->count);
@@ -225,7 +238,7 @@ void info_events_json(const struct info_events *ie, const struct ev_counts *coun
 		json_u64(j, "config", ev->config);
 		json_u64(j, "frequency", ev->freq);
 		json_u64(j, "period", ev->period);
-		json_name(j, "unit", ev->unit);
+		json_name(j, "unit", unit_of(ev));
 		json_name(j, "filter", ev->filter);
 		json_bool(j, "fields", *ev->fields);
 		json_u64(j, "samples", ie->samples[e]);

@@ -15,10 +15,12 @@
 struct row {
 	const char *key, *text;		/* key NULL: end of the table */
 	size_t off;
+	size_t of;			/* text has the row only if this one is not 0, either */
 };
 
-#define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field) }
-#define ROWS_END { NULL, NULL, 0 }
+#define ROW_OF(field, whole, words) { #field, words, offsetof(struct ev_ledger, field), offsetof(struct ev_ledger, whole) }
+#define ROW(field, words) { #field, words, offsetof(struct ev_ledger, field), SIZE_MAX }
+#define ROWS_END { NULL, NULL, 0, 0 }
 static const struct row taken_rows[] = {
 	ROW(kept, "samples in the file, whole"),
 	ROW(cut, "samples in the file, their stacks cut by the recorder"),
@@ -33,10 +35,10 @@ static const struct row taken_rows[] = {
 	ROW(unordered, "records that came too late to be put in order"),
 	ROW(withheld, "samples without their user stack: the process's mappings were not known"),
 	ROW(unread, "files and processes not read in time: their file system or memory did not answer"),
-	ROW(switches, "times that a thread went to a CPU or left it"),
-	ROW(lost_switches, "of these lost: a ring was full, and their time is unknown"),
-	ROW(wakeups, "times that one of these threads was woken"),
-	ROW(lost_wakeups, "records about wake-ups lost, of any thread of the host: a ring was full"),
+	ROW_OF(switches, switches, "times that a thread went to a CPU or left it"),
+	ROW_OF(lost_switches, switches, "of these lost: a ring was full, and their time is unknown"),
+	ROW_OF(wakeups, wakeups, "times that one of these threads was woken"),
+	ROW_OF(lost_wakeups, wakeups, "records about wake-ups lost, of any thread of the host: a ring was full"),
 	ROW(maps_unknown, "samples with all words of their stack, as the process's mappings were not known"),
 	ROW(copy_full, "samples whose stack copy has the full requested size"),
 	ROWS_END,
@@ -63,9 +65,20 @@ static const struct {
 	[ABSENCE_CGROUP_DEAF] = { "cgroup not sampled", "came back, but could not be sampled again" },
 };
 
+static uint64_t value_at(const struct ev_ledger *l, size_t off)
+{
+	return *(const uint64_t *)(const void *)((const char *)l + off);
+}
+
 static uint64_t row_value(const struct ev_ledger *l, const struct row *row)
 {
-	return *(const uint64_t *)(const void *)((const char *)l + row->off);
+	return value_at(l, row->off);
+}
+
+/* Switches and wake-ups are only there if somebody asked for them. */
+static bool row_tells(const struct ev_ledger *l, const struct row *row)
+{
+	return row->of == SIZE_MAX || value_at(l, row->of) || row_value(l, row);
 }
 
 /* ---- reading ---- */
@@ -208,7 +221,8 @@ static void json_cpu_coverage(const struct info_ledger *il, const struct ev_coun
 static void text_rows(const struct info_ledger *il, const struct row *row, FILE *to)
 {
 	for (; row->key; row++)
-		fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, row), row->text);
+		if (row_tells(&il->l, row))
+			fprintf(to, "%12" PRIu64 "  %s\n", row_value(&il->l, row), row->text);
 }
 
 /* After a table that shows at most SHOWN of @n rows. */

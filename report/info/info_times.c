@@ -84,7 +84,7 @@ static void row_text(const struct cpu_thread *th, const char *name, FILE *to)
 {
 	struct strbuf sb = STRBUF_INIT;
 
-	escape_name(&sb, name);
+	escape_name(&sb, *name ? name : "[no_name]");
 	fprintf(to, "%12.6f %12.6f %12.6f %12.6f  %s", seconds(wall(th)), seconds(th->ns[CPU_ON]), seconds(off(th)),
 		seconds(th->ns[CPU_GAP]), sb.s ? sb.s : "");
 	if (th->tid)

@@ -65,7 +65,7 @@ static void tell_leftout(const struct collect *c)
 static bool by_period(const struct symbolize_opts *o, const struct collect *col)
 {
 	const uint32_t event = col->opts.event;
-	const char *name;
+	const struct ev_event *ev;
 
 	if (o->fold != FOLD_BEST || !collect_periods_vary(col, event))
 		return o->fold == FOLD_PERIOD;
@@ -76,9 +76,12 @@ static bool by_period(const struct symbolize_opts *o, const struct collect *col)
 			"counts samples");
 		return true;
 	}
-	name = col->opts.events->table.ev[event].name;
+	ev = &col->opts.events->table.ev[event];
+	/* Waits always are. */
+	if (ev->role == ROLE_WAITS || ev->role == ROLE_WALL)
+		return true;
 	pr_info("the period varies from sample to sample: counts are events (%s), not samples; --weight samples counts samples",
-		*name ? name : "of the recording");
+		*ev->name ? ev->name : "of the recording");
 	return true;
 }
 

@@ -34,7 +34,7 @@ void states_text_sums(const struct collect_states *st, struct strbuf *out)
 		sep = ", ";
 	}
 	if (st->unsampled_ns)
-		strbuf_addf(out, "; %.6f s of it without a stack", seconds(st->unsampled_ns));
+		strbuf_addf(out, "; %.6f s off the CPU without a stack", seconds(st->unsampled_ns));
 	if (st->parked_ns)
 		strbuf_addf(out, "; %.6f s in [parked]", seconds(st->parked_ns));
 	if (st->kernel_threads)

@@ -52,22 +52,26 @@ static void put_thread(struct json *j, const struct profile *p, bool period, siz
 {
 	const struct profile_thread *t = &p->threads[p->counts[from].thread];
 	struct strbuf name = STRBUF_INIT;
+	const char *event = profile_meta(p, "event");
 	uint64_t sum = 0;
 
 	if (p->nevents) {
+		event = profile_text(p, p->events[p->counts[from].event].name);
 		period = p->events[p->counts[from].event].by_period;
 		profile_event_text(p, p->counts[from].event, &name);
 		strbuf_adds(&name, ": ");
 	}
 	for (size_t i = from; i < to; i++)
 		sum += profile_weight(&p->counts[i], period);
-	strbuf_addf(&name, "%s %" PRId32 "/%" PRId32, profile_text(p, t->comm), t->pid, t->tid);
+	strbuf_adds(&name, t->comm ? profile_text(p, t->comm) : "[no_name]");
+	if (t->pid >= 0)
+		strbuf_addf(&name, " %" PRId32 "/%" PRId32, t->pid, t->tid);
 	if (t->container)
 		strbuf_addf(&name, " (%s)", profile_text(p, t->container));
 	json_begin_object(j, NULL);
 	json_str(j, "type", "sampled");
 	json_str(j, "name", name.s);
-	json_str(j, "unit", "none");
+	json_str(j, "unit", period && event && profile_time_of(event) ? "nanoseconds" : "none");
 	json_u64(j, "startValue", 0);
 	json_u64(j, "endValue", sum);
 	json_begin_array(j, "samples");

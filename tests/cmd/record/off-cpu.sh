@@ -58,6 +58,10 @@ check "each that leaves a CPU gives a stack ($outs, $samples)" test $((outs - sa
 check "the event: role 1, in ns" grep -q '^event event .* role=1 .* name=off-cpu .* unit=ns' every.txt
 is "none is lost" "$("$NSPROF" info --json every | jq '.ledger.lost_switches')" 0
 is "the ledger has their number" "$("$NSPROF" info --json every | jq '.ledger.switches')" $((outs + ins))
+is "info: what the event counts are switches" "$("$NSPROF" info --json every | jq -r '.events[] | select(.name == "off-cpu") | .unit')" switches
+is "info: which are no time" "$("$NSPROF" info every | awk '$NF == "one" && / off-cpu,/ { print $3 }')" \
+	"$("$NSPROF" info --json every | jq '.events[] | select(.name == "off-cpu") | .count')"
+unlike "info: nothing about wake-ups, which are not recorded" "$("$NSPROF" info every)" 'woken|wake-ups'
 
 check "one of sixteen" record --off-cpu=16 -a -o some -- "$BUILD/tests/targets/waits" 0.5 pingpong
 check "read" read_it some

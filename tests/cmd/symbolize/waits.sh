@@ -68,6 +68,7 @@ is "each event has its own" "$(rows --sort comm | jq -r '.rows[] | select(.comm 
 is "of the wall clock, too" "$(rows --sort comm | jq -r '.rows[] | select(.["period:wall"] > 0) | "on \(.comm) \(.["running:wall"])"' | grep -v ' 0$' | sort)" "$(grep '^on ' truth | sort)"
 like "as text" "$("$NSPROF" report --event off-cpu --sort comm -i p)" '^# Children +Self +Period +Runnable +Blocked +Command$'
 like "and says what adds up" "$("$NSPROF" report --event off-cpu -i p 2>&1)" 'threads: [0-9.]+ s = [0-9.]+ s on a CPU \+ [0-9.]+ s off it; running [0-9.]+ s, runnable [0-9.]+ s, blocked'
+like "several events have no sum" "$("$NSPROF" report -i p 2>&1)" "^# 3 events in [0-9]+ different stacks, from 'p'\$"
 like "the amount is named" "$("$NSPROF" report -i p 2>&1)" '# event off-cpu: [0-9]+ waits, [0-9.]+ s off the CPU,'
 is "report: --by state in the call tree" "$(rows --event off-cpu -g --by state | jq -r '.tree[] | select(.depth == 1) | .symbol' | sort | xargs)" "[blocked] [runnable]"
 "$NSPROF" report --event off-cpu -i p >plain 2>err
@@ -165,6 +166,12 @@ for event in off-cpu wall; do
 	sym --event $event --all | LC_ALL=C sort >want.folded
 	is "firefox: the stacks of folded text" "$(sed 's/ [0-9]*$//' fox.folded)" "$(sed 's/ [0-9]*$//' want.folded)"
 	is "firefox: the ns of each thread and state" "$(by_state fox.folded)" "$(by_state want.folded)"
+done
+sym --format speedscope --all -o speedscope
+for event in off-cpu wall; do
+	is "speedscope: $event in ns" "$(jq -c --arg e "$event: " '[.profiles[] | select(.name | startswith($e))] | [([.[].unit] | unique | .[]), ([.[].weights[]] | add)]' speedscope)" \
+		"[\"nanoseconds\",$(sym --event $event --all | sum)]"
+	unlike "$event: waits are not called events" "$("$NSPROF" symbolize --kallsyms ks -i ns --event $event 2>&1 >/dev/null)" 'counts are events'
 done
 is "firefox: a row for each, within a thread that waits all the time" "$(jq '[.threads[].samples | [.time, .stack] | transpose | [.[] | select(.[1])] | [.[:-1], .[1:]] | transpose[] |
 	select(.[0][0] >= .[1][0])] | length' firefox)" 0
