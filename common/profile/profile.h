@@ -51,7 +51,7 @@ struct profile_node {
  * entry. Entries equal in all fields are the same. Numbers are of the recorder's pid namespace.
  */
 struct profile_thread {
-	uint32_t container;	/* as lead_container() shows it; or path, "host", "[no cgroup]" */
+	uint32_t container;	/* its name as outputs show it; or path, "host", "[no cgroup]" */
 	uint32_t cgroup;	/* path, or 0 */
 	uint32_t comm;		/* "worker-N" of several with --merge-threads; 0: no name */
 	uint32_t process;	/* last name of the main thread, from exec to exec; 0: none */

@@ -136,7 +136,7 @@ static uint32_t word_ctx(const struct state *s, uint32_t i)
 	return CTX_PAYLOAD + (s->kind << 5 | i % PAYLOAD_ROW);
 }
 
-/* Word @i of @n bytes: what is beyond them is 0. */
+/* Word @i of the @len bytes at @data; bytes after them are 0. */
 static uint32_t word_at(const uint8_t *data, uint32_t len, uint32_t i)
 {
 	uint32_t word = 0;

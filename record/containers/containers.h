@@ -124,9 +124,10 @@ bool containers_left(const struct containers *cs, const struct container *c);
 const struct container *containers_outside(const struct containers *cs, size_t *n);
 
 /*
- * The container with own cgroup @path, or the innermost container that @path lies in; NULL if
- * there is none. @path is below the hierarchy of @fs. A cgroup newer than the snapshot is looked
- * up, so this may be called for a cgroup just seen. That invalidates pointers from earlier calls.
+ * The container with own cgroup @path, or the innermost container that @path lies in; NULL if there
+ * is none. @path is relative to the root of the hierarchy. A cgroup newer than the snapshot is
+ * looked up, so this may be called for a cgroup just seen. That invalidates pointers from earlier
+ * calls.
  */
 const struct container *containers_of(struct containers *cs, const char *path);
 

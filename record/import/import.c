@@ -351,7 +351,7 @@ static void join_deferred(struct import *im, const struct perfdata_record *r, st
 	in->nchain = n;
 }
 
-/* Takes @r as a sample of one event. @period: 0: that of the sample. */
+/* Takes @r as a sample of one event. @part->period 0: the period is that of the sample. */
 static int take_part(struct import *im, const struct perfdata_record *r, const struct import_part *part)
 {
 	struct raw_sample *raw = sink_slot(im->sink);

@@ -33,7 +33,7 @@ struct stopper {
 void stopper_start(struct stopper *s, const sigset_t *signals, sigset_t *rest);
 /* Waits until the thread has given up its rights, if it should. */
 void stopper_settle(struct stopper *s);
-/* The signal that came first, 0 = none yet. Clears @fd. */
+/* The signal that came first, 0 = none yet. Clears s->fd. */
 int stopper_signo(struct stopper *s);
 /* Ends the thread. Later signals stay pending. */
 void stopper_fini(struct stopper *s);

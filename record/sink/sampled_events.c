@@ -135,7 +135,7 @@ static uint64_t word(const struct perf_event_header *h, size_t off)
 	return v;
 }
 
-/* What came to the event of @id since its last sample. */
+/* How much event @key counted since its last sample; @count is its counter now. */
 static uint64_t since_last(struct sampled_events *se, uint64_t key, uint64_t count)
 {
 	uint64_t *last = u64map_put(&se->counts, key, NULL);

@@ -36,7 +36,7 @@ void amounts_init(struct amounts *a, const struct profile *p, enum diff_per per,
 void amounts_fini(struct amounts *a);
 /* Sets the number of rows; call before the first stack. */
 void amounts_rows(struct amounts *a, size_t nrows);
-/* Fills @stack and @self; returns the number of rows in @stack. */
+/* Fills a->stack and a->self; returns the number of rows in a->stack. */
 size_t amounts_stack(struct amounts *a, uint32_t node);
 /*
  * Fills @run with @a's profile, block by block. The caller owns the memory: free(run->divisor).

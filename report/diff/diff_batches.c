@@ -98,8 +98,8 @@ double sums_unit_var(const struct sums *s, size_t c, bool share, double pooled)
 /* ---- batches ---- */
 
 /*
- * Merges every @len blocks of @r into one; a short rest joins the last. Owned by the caller:
- * run_fini().
+ * Merges every @len blocks of @r into one; a short rest joins the last. The caller frees its
+ * divisor.
  */
 static struct diff_run run_batched(const struct diff_run *r, size_t len, size_t ncolumns)
 {

@@ -201,7 +201,7 @@ void sortkeys_columns(const struct sortkeys *s, struct groups *gs, struct grid *
 			grid_column(g, known[s->keys[i]].title, known[s->keys[i]].name, known[s->keys[i]].kind);
 }
 
-/* The value of @key for a frame, using @buf if needed; NULL: unknown. */
+/* The value of @key for a frame; NULL: unknown. */
 static const char *frame_text(enum sortkey key, const struct profile *p, const struct profile_frame *f)
 {
 	switch (key) {

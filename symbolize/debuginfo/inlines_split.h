@@ -22,7 +22,9 @@ struct inline_split *inline_split_open(struct debug_files *files, const char *pa
 				       Dwarf_Die *skeleton);
 void inline_split_free(struct inline_split *sp);	/* accepts NULL */
 
-/* The source to read instead of the program's, from entry *@top on. Borrowed. */
+/*
+ * The source to read instead of the program's, from the entry at inline_split_top() on. Borrowed.
+ */
 struct inline_source *inline_split_source(struct inline_split *sp);
 Dwarf_Off inline_split_top(const struct inline_split *sp);
 

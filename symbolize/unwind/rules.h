@@ -105,7 +105,7 @@ struct rules *rules_new(enum rules_from from);
 /* May be called before or after freeing the modules: it does not touch their bytes. */
 void rules_free(struct rules *rs);
 
-/* Number @i from a RULE_GENERAL. Borrowed for the life of @rs. */
+/* The rule that @r, a RULE_GENERAL, refers to. Borrowed for the life of @rs. */
 static inline const struct general_rule *rules_general(const struct rules *rs, rule_t r)
 {
 	return rs->general[r >> 32];
