@@ -216,12 +216,16 @@ void proc_write_again(struct proc *p, uint64_t time)
 void proc_introduce_thread(struct proc *p, struct thread *t, uint64_t time)
 {
 	struct ev_comm ev = { .time = time, .pid = p->pid, .tid = t->tid, .comm = t->comm };
+	const char *ended;
 
 	t->introduced = p->pt->segment;
 	/* The comm of the first thread is the process's. */
 	if (t->tid == p->pid && !t->renamed)
 		return;
 	t->renamed = false;
+	ended = t->comm[0] ? NULL : threads_ended(&p->pt->threads, t->pid, t->tid, time);
+	if (ended)
+		memcpy(t->comm, ended, sizeof(t->comm));
 	if (!t->comm[0] && (p->pt->detached || !proc_facts_thread_comm(p->pid, t->tid, t->comm)))
 		memcpy(t->comm, p->comm, sizeof(t->comm));
 	if (t->comm[0])

@@ -454,7 +454,7 @@ bool proctab_exit(struct proctab *pt, const struct ev_task *ev)
 	bool written;
 
 	bury_dead(pt, ev->time);
-	threads_drop(&pt->threads, ev->tid);
+	threads_exit(&pt->threads, ev->tid, ev->time);
 	if (!p)
 		return false;
 	written = write_task(p, ev, rec_writer_exit);

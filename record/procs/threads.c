@@ -15,6 +15,8 @@
 #define STACK_SPAN_MAX (1ull << 20)
 /* A thread that switched to a signal stack may have gone deeper than in any earlier sample. */
 #define STACK_SLACK (64ull << 10)
+/* A thread that runs longer after its exit is another one with that number. */
+#define ENDED_NS 1000000000ull
 
 void threads_init(struct threads *ts)
 {
@@ -88,6 +90,32 @@ void threads_drop(struct threads *ts, uint32_t tid)
 
 	if (t)
 		remove_thread(ts, t);
+}
+
+void threads_exit(struct threads *ts, uint32_t tid, uint64_t time)
+{
+	struct thread *t = threads_find(ts, tid);
+	struct ended_thread *e = &ts->ended[ts->next_ended];
+
+	if (!t)
+		return;
+	if (t->comm[0]) {
+		*e = (struct ended_thread){ .tid = tid, .pid = t->pid, .time = time };
+		memcpy(e->comm, t->comm, sizeof(e->comm));
+		ts->next_ended = (ts->next_ended + 1) % THREADS_ENDED;
+	}
+	remove_thread(ts, t);
+}
+
+const char *threads_ended(const struct threads *ts, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	for (unsigned int i = 0; i < THREADS_ENDED; i++) {
+		const struct ended_thread *e = &ts->ended[i];
+
+		if (e->tid == tid && e->pid == pid && time < e->time + ENDED_NS)
+			return e->comm;
+	}
+	return NULL;
 }
 
 static bool overlap(const struct range *a, const struct range *b)

@@ -15,6 +15,7 @@
 
 #define THREADS_MAX 16384
 #define THREAD_STACKS 4
+#define THREADS_ENDED 64
 
 struct thread {
 	uint32_t tid, pid;
@@ -28,10 +29,18 @@ struct thread {
 	struct thread *prev, *next;		/* newest first */
 };
 
+struct ended_thread {
+	uint32_t tid, pid;
+	uint64_t time;		/* ns, of its exit */
+	char comm[COMM_LEN];
+};
+
 struct threads {
 	struct u64map by_tid;	/* tid to struct thread * */
 	struct thread lru;	/* list head */
 	uint64_t evicted;
+	struct ended_thread ended[THREADS_ENDED];	/* the latest, in a circle */
+	unsigned int next_ended;
 };
 
 void threads_init(struct threads *ts);
@@ -45,6 +54,13 @@ struct thread *threads_find(const struct threads *ts, uint32_t tid);
  */
 struct thread *threads_touch(struct threads *ts, uint32_t pid, uint32_t tid);
 void threads_drop(struct threads *ts, uint32_t tid);
+/* The thread ended at @time, ns: drops it, and keeps its comm for a while. */
+void threads_exit(struct threads *ts, uint32_t tid, uint64_t time);
+/*
+ * The comm of a thread that ended within the second before @time, ns: it may still be on its way out
+ * of the kernel. NULL when unknown. Borrowed until the next threads_exit().
+ */
+const char *threads_ended(const struct threads *ts, uint32_t pid, uint32_t tid, uint64_t time);
 
 /*
  * The thread runs on [@sp, @sp + @size): learns that. If the range is not empty, @t->stacks[0] is

@@ -452,16 +452,23 @@ static void test_threads(void **state)
 	proctab_sampled(pt, GONE, GONE + 6, 4);
 	proctab_sampled(pt, GONE, GONE + 6, 5);
 	exit_of(GONE, GONE + 6, 6);
+	/* On its way out of the kernel; and another thread with that number, whose fork was lost. */
+	proctab_sampled(pt, GONE, GONE + 6, 7);
+	exit_of(GONE, GONE + 6, 8);
+	proctab_sampled(pt, GONE, GONE + 6, 2000000000);
 	read_back();
 	assert_int_equal(got.nproc, 1);
 	assert_int_equal(got.nfork, 2);
-	assert_int_equal(got.nexit, 1);
-	assert_int_equal(got.ntcomm, 3);
+	assert_int_equal(got.nexit, 2);
+	assert_int_equal(got.ntcomm, 5);
 	assert_string_equal(got.tcomm_text[0], "main");
 	assert_int_equal(got.tcomm[0].tid, GONE + 5);
 	assert_string_equal(got.tcomm_text[1], "worker");
 	assert_string_equal(got.tcomm_text[2], "worker");
 	assert_int_equal(got.tcomm[2].tid, GONE + 6);
+	assert_string_equal(got.tcomm_text[3], "worker");
+	assert_int_equal(got.tcomm[3].tid, GONE + 6);
+	assert_string_equal(got.tcomm_text[4], "main");
 }
 
 /* A program with code at 0x400000. */
