@@ -10,7 +10,7 @@
 #include "profile/lead_frames.h"
 
 /* All from KERNEL on are kernel functions. */
-enum { OTHER, OFF, ON, BRACKETS, PARKED, KERNEL, SCHEDULER, WORK, TO_USER, TO_KERNEL };
+enum { OTHER, OFF, ON, BRACKETS, PARKED, KERNEL, SCHEDULER, UNLOCK, WORK, TO_USER, TO_KERNEL };
 
 /*
  * How the names of kernel functions begin, of Linux 5.10 to 7.2, that are about going off the CPU and
@@ -25,6 +25,7 @@ static const struct {
 	{ "schedule", SCHEDULER }, { "__schedule", SCHEDULER }, { "io_schedule", SCHEDULER }, { "preempt_schedule", SCHEDULER },
 	{ "__cond_resched", SCHEDULER }, { "_cond_resched", SCHEDULER }, { "dynamic_cond_resched", SCHEDULER },
 	{ "dynamic_preempt_schedule", SCHEDULER }, { "finish_task_switch", SCHEDULER },
+	{ "_raw_spin_unlock_irqrestore", UNLOCK },
 	/* Work on the way to user space. By a CPU limit it takes the thread off the CPU. */
 	{ "throttle_cfs_rq_work", WORK }, { "task_work_run", WORK }, { "resume_user_mode_work", WORK },
 	/* The way to user space: a thread that calls the scheduler here is held back. */
@@ -96,6 +97,7 @@ static uint32_t held_back(const struct wait_frames *w, uint32_t node)
 {
 	const struct profile_node *nodes = w->p->nodes;
 	uint32_t caller, up;
+	bool worked;
 
 	while (at(w, node) == SCHEDULER)
 		node = nodes[node].parent;
@@ -106,9 +108,14 @@ static uint32_t held_back(const struct wait_frames *w, uint32_t node)
 		/* From user code, when what leads back to it is inlined. */
 		return at(w, up) >= KERNEL || is_user(w, up) ? up : caller;
 	}
+	/* What a function of the work jumps to at its end. */
+	if (at(w, up) == UNLOCK && at(w, nodes[up].parent) == WORK)
+		up = nodes[up].parent;
+	worked = at(w, up) == WORK;
 	while (at(w, up) == WORK)
 		up = nodes[up].parent;
-	if (at(w, up) != TO_USER)
+	/* Work is only done on the way to user space, whatever that is inlined into. */
+	if (at(w, up) != TO_USER && !(worked && at(w, up) == TO_KERNEL))
 		return caller;
 	/* Before it, there is nothing but what entered the kernel. */
 	while (at(w, up) >= KERNEL)

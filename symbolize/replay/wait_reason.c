@@ -190,10 +190,12 @@ static const struct {
 	/*
 	 * 6.18; before, nothing on the stack tells. Work that a thread does on its way to user space
 	 * takes it off the queue, and either there or right after it the thread leaves the CPU. After
-	 * other such work, a thread that is preempted leaves it there, too.
+	 * other such work, a thread that is preempted leaves it there, too. On a preemptible kernel (7.2)
+	 * it leaves in the last call of that work, a jump, so that the work is not on the stack.
 	 */
 	{ "throttle_cfs_rq_work", R_THROTTLED },
 	{ "__cond_resched", R_RESCHED },
+	{ "_raw_spin_unlock_irqrestore", R_RESCHED },
 	{ "task_work_run", R_TASK_WORK },
 };
 

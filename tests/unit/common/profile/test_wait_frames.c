@@ -60,7 +60,10 @@ static void test_own(void **state)
 		{ 1, { "f:main", "k:asm_sysvec_apic_timer_interrupt", "k:exit_to_user_mode_loop", "k:task_work_run",
 		       "k:throttle_cfs_rq_work", "k:schedule", "[throttled]" } },
 		{ 1, { "f:main", "k:exit_to_user_mode_loop", "k:task_work_run", "k:__cond_resched", "[throttled]" } },
+		{ 2, { "f:main", "f:work", "k:asm_sysvec_apic_timer_interrupt", "k:irqentry_exit", "k:task_work_run",
+		       "k:_raw_spin_unlock_irqrestore", "k:preempt_schedule_thunk", "k:preempt_schedule", "[throttled]" } },
 		{ 3, { "f:main", "k:do_exit", "k:task_work_run", "k:__cond_resched", "[runnable]" } },
+		{ 3, { "f:main", "k:do_epoll_wait", "k:_raw_spin_unlock_irqrestore", "k:preempt_schedule", "[runnable]" } },
 		{ 4, { "f:main", "k:exit_to_user_mode_loop", "k:task_work_run", "k:ext4_release_file", "k:schedule", "[disk]", "[blocked]" } },
 		/* In the kernel: what was interrupted; what gave way. */
 		{ 2, { "f:read", "k:copy_to_user", "k:asm_sysvec_apic_timer_interrupt", "k:sysvec_apic_timer_interrupt", "k:irqentry_exit",

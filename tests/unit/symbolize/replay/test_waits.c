@@ -508,6 +508,8 @@ static void test_reasons(void **state)
 		{ "[throttled]", { "schedule", "throttle_cfs_rq_work", "task_work_run", "exit_to_user_mode_loop" } },
 		/* It may have been throttled by this work, or preempted after other work. */
 		{ NULL, { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
+		{ NULL, { "preempt_schedule", "_raw_spin_unlock_irqrestore", "task_work_run", "irqentry_exit" } },	/* 7.2 */
+		{ "[poll]", { "preempt_schedule", "_raw_spin_unlock_irqrestore", "add_wait_queue", "do_sys_poll" } },
 		{ "[socket]", { "__cond_resched", "__release_sock", "tcp_recvmsg", "sock_recvmsg" } },
 		{ NULL, { "schedule", "task_work_run", "exit_to_user_mode_loop" } },
 		{ NULL, { "schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt" } },
@@ -535,6 +537,8 @@ static void test_reasons_of_preempted(void **state)
 	} cases[] = {
 		{ true, true, { "schedule", "throttle_cfs_rq_work", "task_work_run", "exit_to_user_mode_loop" } },
 		{ false, true, { "__cond_resched", "task_work_run", "irqentry_exit_to_user_mode" } },
+		{ false, true, { "preempt_schedule", "preempt_schedule_thunk", "_raw_spin_unlock_irqrestore", "task_work_run", "irqentry_exit" } },
+		{ false, false, { "preempt_schedule", "_raw_spin_unlock_irqrestore", "fput", "task_work_run", "irqentry_exit" } },
 		{ false, false, { "__cond_resched", "__release_sock", "tcp_recvmsg", "sock_recvmsg" } },
 		{ false, false, { "schedule", "exit_to_user_mode_loop", "asm_sysvec_apic_timer_interrupt" } },
 	};
