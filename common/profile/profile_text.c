@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/lines.h"
 #include "base/log.h"
+#include "base/longname.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
@@ -19,6 +20,9 @@
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
 #define FIELDS_MAX 16	/* per line, including its letter */
+/* Bytes of texts that are read; longer ones are cut. */
+#define THREAD_TEXT_MAX 4096
+#define EVENT_TEXT_MAX 1024
 
 static const char kinds[PROFILE_KINDS + 1] = "ukjil";
 
@@ -179,6 +183,7 @@ struct reader {
 	bool several;		/* the version with events */
 	bool blocks, ended;	/* lines B, E were seen */
 	uint32_t crc;		/* of all lines so far except E, with line ends */
+	uint64_t shortened;	/* texts that were cut */
 	bool altered;		/* crc differs from the one in line E */
 };
 
@@ -272,6 +277,22 @@ static uint32_t string(struct reader *r, const char *s)
 	return profile_string(r->p, text(s, &r->repaired));
 }
 
+/* Views repeat these texts in each row. Those of real threads, cgroups and events are shorter than @max. */
+static uint32_t short_string(struct reader *r, const char *s, size_t max)
+{
+	const size_t len = strlen(s);
+	struct strbuf sb = STRBUF_INIT;
+	uint32_t id;
+
+	if (len <= max)
+		return string(r, s);
+	longname_add(&sb, s, len, max);
+	id = string(r, sb.s);
+	strbuf_fini(&sb);
+	r->shortened++;
+	return id;
+}
+
 static bool read_meta(struct reader *r)
 {
 	if (r->n != 3)
@@ -307,11 +328,11 @@ static bool read_thread(struct reader *r)
 	if ((r->n != 9 && !(r->several && r->n == 10)) || !whole(r->f[5], -1, &t.pid) || !whole(r->f[6], PROFILE_TID_MERGED, &t.tid) ||
 	    !whole(r->f[7], -1, &t.nspid) || !flag(r->f[8], &t.helper))
 		return false;
-	t.container = string(r, r->f[1]);
-	t.cgroup = string(r, r->f[2]);
-	t.comm = string(r, r->f[3]);
-	t.process = string(r, r->f[4]);
-	t.fields = r->n == 10 ? string(r, r->f[9]) : 0;
+	t.container = short_string(r, r->f[1], THREAD_TEXT_MAX);
+	t.cgroup = short_string(r, r->f[2], THREAD_TEXT_MAX);
+	t.comm = short_string(r, r->f[3], THREAD_TEXT_MAX);
+	t.process = short_string(r, r->f[4], THREAD_TEXT_MAX);
+	t.fields = r->n == 10 ? short_string(r, r->f[9], THREAD_TEXT_MAX) : 0;
 	return profile_thread(p, &t) == n;
 }
 
@@ -371,9 +392,9 @@ static bool read_event(struct reader *r)
 	ev.by_period = !strcmp(r->f[6], "period");
 	if (!ev.by_period && strcmp(r->f[6], "samples"))
 		return false;
-	ev.name = string(r, r->f[1]);
-	ev.modifier = string(r, r->f[2]);
-	ev.unit = string(r, r->f[3]);
+	ev.name = short_string(r, r->f[1], EVENT_TEXT_MAX);
+	ev.modifier = short_string(r, r->f[2], EVENT_TEXT_MAX);
+	ev.unit = short_string(r, r->f[3], EVENT_TEXT_MAX);
 	profile_event(r->p, &ev);
 	return true;
 }
@@ -489,6 +510,9 @@ int profile_read(FILE *in, const char *name, struct profile **out)
 		pr_warn("'%s' is cut after line %" PRIu64 "; only the lines up to there are used", name, r.lines.n - !good);
 	else if (r.altered)
 		pr_warn("'%s' is damaged or was edited: its checksum differs from the one in its last line; names or counts may be wrong", name);
+	if (r.shortened)
+		pr_warn("'%s': %" PRIu64 " long name%s of threads or events %s cut", name, r.shortened, plural(r.shortened),
+			plural_of(r.shortened, "is", "are"));
 	r.p->cut = !good || !r.ended || r.altered;
 	profile_finish(r.p);
 	lines_fini(&r.lines);

@@ -24,10 +24,10 @@
 #include "input/source.h"
 #include "profile/lead_frames.h"
 #include "profile/profile_bound.h"
+#include "profile/profile_names.h"
 #include "recording.h"
 #include "recording/rec_reader.h"
 
-static const struct profile_limits limits = PROFILE_LIMITS;
 static volatile sig_atomic_t interrupted;
 
 static void on_interrupt(int sig)
@@ -211,6 +211,14 @@ static int read_child(FILE *in, const char *name, struct profile **out)
 	return profile_read(in, name, out);
 }
 
+static void bound(struct profile *p, const char *name)
+{
+	static const struct profile_limits limits = PROFILE_LIMITS;
+
+	profile_bound(p, &limits, name);
+	profile_bound_names(p, PROFILE_NAMES_LIMIT, name);
+}
+
 static int load_recording(const struct load_opts *o, struct profile **out, struct load_info *info)
 {
 	int fd, err, status;
@@ -231,7 +239,7 @@ static int load_recording(const struct load_opts *o, struct profile **out, struc
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
 		raise(SIGINT);
 	if (!err)
-		profile_bound(*out, &limits, o->path);
+		bound(*out, o->path);
 	if (!err && (!WIFEXITED(status) || WEXITSTATUS(status))) {
 		/*
 		 * It printed the reason. The stacks that arrived are part of the samples, or of a
@@ -387,7 +395,7 @@ static int load_text(const struct load_opts *o, int fd, bool profile, struct pro
 	}
 	err = profile ? profile_read(in, o->path, out) : load_folded(o, in, out, info);
 	if (!err)
-		profile_bound(*out, &limits, o->path);
+		bound(*out, o->path);
 	if (!err && profile)
 		err = check_fields(o, *out);
 	if (!err && profile)

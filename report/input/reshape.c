@@ -68,11 +68,13 @@ struct file {
 	const char *name;	/* last component of the path; borrowed */
 };
 
-static int by_pid(const void *a, const void *b)
+static int by_pid_and_name(const void *a, const void *b)
 {
 	const struct file *x = a, *y = b;
 
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return strcmp(x->name, y->name);
 }
 
 /*
@@ -103,7 +105,7 @@ static struct file *files_of(const struct profile *p, size_t *n)
 		}
 	}
 	if (*n)
-		qsort(files, *n, sizeof(*files), by_pid);
+		qsort(files, *n, sizeof(*files), by_pid_and_name);
 	free(node_seen);
 	free(frame_seen);
 	return files;
@@ -111,10 +113,11 @@ static struct file *files_of(const struct profile *p, size_t *n)
 
 static bool is_programs(const char *comm, int32_t pid, const struct file *files, size_t n)
 {
-	for (size_t i = BISECT(n, k, files[k].pid < pid); i < n && files[i].pid == pid; i++)
-		if (!strncmp(files[i].name, comm, strlen(comm)))
-			return true;
-	return false;
+	const struct file least = { pid, comm };
+	/* Names that begin with it come first among those that are not smaller. */
+	const size_t i = BISECT(n, k, by_pid_and_name(&files[k], &least) < 0);
+
+	return i < n && files[i].pid == pid && !strncmp(files[i].name, comm, strlen(comm));
 }
 
 static void merge_names(struct profile *p)

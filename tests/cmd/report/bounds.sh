@@ -30,6 +30,14 @@ profile('threads', [('bad', 't%d' % i) for i in range(30000)], ['f%d' % i for i 
         [(i + 1, 30000, 1) for i in range(30000)])
 # Recursion of two functions with long names.
 profile('long', [('bad', 'x')], ['x' * 60000, 'y' * 60000], chain(5000, 2), [(1, i + 1, 1) for i in range(5000)])
+# A thread and its container with long names, and many functions.
+profile('thread', [('bad' * 200000, 'x' * 500000)], ['f%d' % i for i in range(20000)], [(0, i + 1) for i in range(20000)],
+        [(1, i + 1, 1) for i in range(20000)])
+# Many binaries, with inlined functions on one side only.
+for name, kind, source in ('inlined', 'i', ''), ('captured', 'u', 'captured'):
+    lines = ['nsprof-profile\t1'] + ['F\tf%d\t/b%d\t%s\t0\t%s\t' % (i, i, kind, source) for i in range(100000)]
+    lines += ['N\t0\t%d' % (i + 1) for i in range(100000)] + ['C\t0\t%d\t0\t9\t0' % (i + 1) for i in range(100000)]
+    open(name, 'w').write('\n'.join(lines + ['E\t%d' % len(lines)]) + '\n')
 # Deep recursion, a million frames in all: not too much.
 profile('recursion', [('good', 'x')], ['main', 'walk'], [(0, 1)] + [(i, 2) for i in range(1, 3000)],
         [(1, i + 1, 1) for i in range(2500, 3000)])
@@ -57,6 +65,14 @@ limited "diff's folded text" 400 diff --format folded deep deep
 limited "many threads" 10 report threads
 limited "a tree for each of them" 10 report -g --by thread threads
 limited "long names" 1200 report -g folded,0 long
+n=$(bytes report -g --percent-limit 0 long)
+check "a tree of long names: at most 100 MB" test "$n" -gt 1000000 -a "$n" -le 100000000
+like "and says what is cut" "$(cat err)" "'long': 2 long names are cut to [0-9]+ bytes, because all together are too long"
+n=$(bytes report --csv --limit 0 --percent-limit 0 --sort container,comm,symbol thread)
+check "a thread with long names: at most 200 MB" test "$n" -gt 1000000 -a "$n" -le 200000000
+like "and says what is cut" "$(cat err)" "'thread': 2 long names of threads or events are cut"
+"$NSPROF" diff inlined captured >out 2>err
+is "diff of many binaries: a note for each" "$(grep -c "^# inlined functions of '/b[0-9]*' count for their callers" out)" 100000
 "$NSPROF" report -g folded,0 --filter container=good deep 2>/dev/null >out
 is "another container's stack is whole" "$(grep -c '^100.00% f0;f1;.*;f1498;f1499$' out)" 1
 like "the header has the note" "$("$NSPROF" report --header-only deep 2>/dev/null)" "container 'bad': "
