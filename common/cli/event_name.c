@@ -93,6 +93,18 @@ const struct event_name *event_name_find(const char *text, size_t len)
 	return NULL;
 }
 
+bool event_name_tells(const char *name, uint32_t type, uint64_t config)
+{
+	const struct event_name *n = event_name_find(name, strlen(name));
+
+	/* The upper half is the PMU (PERF_PMU_TYPE_SHIFT). */
+	if (type == PERF_TYPE_HARDWARE)
+		config = (uint32_t)config;
+	if (type == PERF_TYPE_HARDWARE || type == PERF_TYPE_SOFTWARE)
+		return n && n->type == type && n->config == config;
+	return !n || n->type == type;
+}
+
 void event_name_suggest(struct suggest *s)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

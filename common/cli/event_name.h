@@ -2,6 +2,7 @@
 #ifndef NSPROF_EVENT_NAME_H
 #define NSPROF_EVENT_NAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,12 @@ struct event_name {
 
 /* The event named by @text (@len bytes, without modifiers). NULL: unknown. Static. */
 const struct event_name *event_name_find(const char *text, size_t len);
+
+/*
+ * Does a recording that has only this name tell all of the event? Not if the user named it, or gave it by
+ * its number. @type, @config: as in struct perf_event_attr.
+ */
+bool event_name_tells(const char *name, uint32_t type, uint64_t config);
 
 /* All of them in turn; *@i is 0 at first. NULL at the end. */
 const struct event_name *event_name_next(size_t *i);

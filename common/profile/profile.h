@@ -125,6 +125,7 @@ struct profile {
  * absent):
  *
  *	input		name of the recording		event, event_modifier	cpu-clock, u
+ *	event_unit	ns or events, if the name of the event does not tell
  *	frequency	Hz asked for, or		fixed_period	-c
  *	weight		period: it varies from sample to sample; samples: it is fixed
  *	call_graph	dwarf, fp, none			stacks		masked, full
@@ -238,10 +239,13 @@ struct profile profile_view_event(const struct profile *p, uint32_t at);
 /* "cycles:u" of the event @at, or of the only one; nothing if it is not known. */
 void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out);
 /*
- * What the time is that an event of this name counts in ns: "of CPU time", "off the CPU" or "of wall
- * time". NULL: it counts events. Static. A profile of several events has their units, too.
+ * What the time is that an event counts in ns: "of CPU time", "off the CPU" or "of wall time". NULL: it
+ * counts events. Static. @unit: "ns", or anything else for events; NULL: the name tells. If there is a
+ * single event, that is the fact event_unit, see profile_tell_unit().
  */
-const char *profile_time_of(const char *event);
+const char *profile_time_of(const char *event, const char *unit);
+/* Sets the fact event_unit, "ns" or "events", if the event's name says something else. @unit: "ns" or "". */
+void profile_tell_unit(struct profile *p, const char *event, const char *unit);
 /* Does an event of this name count ns off the CPU? */
 bool profile_is_off_cpu(const char *event);
 /*

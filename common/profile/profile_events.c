@@ -79,13 +79,24 @@ const char *profile_counted(const char *event)
 	return profile_has_waits(event) ? "waits" : "samples";
 }
 
-const char *profile_time_of(const char *event)
+const char *profile_time_of(const char *event, const char *unit)
 {
+	const bool clock = unit ? !strcmp(unit, "ns") : event_is_clock(event);
+
 	if (profile_is_off_cpu(event))
 		return "off the CPU";
 	if (!strcmp(event, "wall"))
 		return "of wall time";
-	return event_is_clock(event) || !strcmp(event, "sched:sched_stat_runtime") ? "of CPU time" : NULL;
+	return clock || !strcmp(event, "sched:sched_stat_runtime") ? "of CPU time" : NULL;
+}
+
+void profile_tell_unit(struct profile *p, const char *event, const char *unit)
+{
+	const bool ns = !strcmp(unit, "ns"), told = event_is_clock(event) || profile_is_off_cpu(event) || !strcmp(event, "wall");
+
+	profile_unset_meta(p, "event_unit");
+	if (ns != told)
+		profile_set_meta(p, "event_unit", ns ? "ns" : "events");
 }
 
 void profile_event_text(const struct profile *p, uint32_t at, struct strbuf *out)
@@ -171,6 +182,7 @@ struct profile *profile_only(struct profile *p, uint32_t at)
 	p->nevents = 0;
 	set_text(p, "event", ev.name);
 	set_text(p, "event_modifier", ev.modifier);
+	profile_tell_unit(p, profile_text(p, ev.name), profile_text(p, ev.unit));
 	set_number(p, "frequency", ev.frequency, false);
 	set_number(p, "fixed_period", ev.fixed_period, false);
 	profile_unset_meta(p, "weight");

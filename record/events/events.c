@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "cli/event_name.h"
 #include "events/open.h"
 #include "events/perf_layout.h"
 #include "events/ringplan.h"
@@ -95,7 +96,9 @@ bool events_have_ids(const struct events *ev)
 
 bool events_listed(const struct events *ev)
 {
-	return events_have_ids(ev);
+	const struct evsel *first = &ev->v[0].sel;
+
+	return events_have_ids(ev) || !event_name_tells(first->name, first->type, first->config);
 }
 
 uint64_t events_ring_ms(const struct events *ev)

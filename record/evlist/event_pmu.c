@@ -186,7 +186,6 @@ static int generic(struct event_parser *p, const struct pmu *pmu, struct evsel *
 		return 0;
 	if (pmu->type == PERF_TYPE_SOFTWARE && plain.type == PERF_TYPE_SOFTWARE) {
 		ev->config = plain.config;
-		ev->unit = plain.unit;
 		return 1;
 	}
 	if (!pmu->core || (plain.type != PERF_TYPE_HARDWARE && plain.type != PERF_TYPE_HW_CACHE))
@@ -236,6 +235,8 @@ static int add_one(struct event_parser *p, const struct pmu *pmu, const struct e
 	ev.cpus = pmu->cpus;
 	ev.ncpus = pmu->ncpus;
 	err = take_terms(p, pmu, &ev, r, &shown);
+	if (ev.type == PERF_TYPE_SOFTWARE)
+		ev.unit = evsel_is_clock(&ev) ? "ns" : "";
 	if (!err)
 		err = event_modifiers_parse(&m, r->mods, r->whole, false);
 	if (!err) {

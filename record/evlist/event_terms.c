@@ -131,6 +131,11 @@ int event_term_common(struct event_parser *p, struct evsel *ev, const struct eve
 			       NAME_MAX_LEN);
 			return -EINVAL;
 		}
+		if (piece_is(t->value, "off-cpu") || piece_is(t->value, "wall") || piece_is(t->value, "offcpu-time")) {
+			pr_err("event '%.*s': the name '%.*s' is that of an event of --off-cpu or --wall; choose another one", (int)whole.len,
+			       whole.s, (int)t->value.len, t->value.s);
+			return -EINVAL;
+		}
 		ev->name = evlist_keep(p->el, xstrndup(t->value.s, t->value.len));
 		return 1;
 	}

@@ -241,6 +241,14 @@ static int check_filters(struct event_parser *p, size_t first)
 	return -EINVAL;
 }
 
+static bool has_clock(const struct evlist *el)
+{
+	for (size_t i = 0; i < el->n; i++)
+		if (evsel_is_clock(&el->v[i]))
+			return true;
+	return false;
+}
+
 int evlist_parse(struct evlist *el, const struct event_spec *specs, size_t nspecs, uint64_t freq,
 		 const struct evlist_places *places)
 {
@@ -256,6 +264,8 @@ int evlist_parse(struct evlist *el, const struct event_spec *specs, size_t nspec
 	for (size_t i = 0; i < nspecs && !err; i++) {
 		const size_t first = el->n;
 
+		if (specs[i].clock && has_clock(el))
+			continue;
 		p.spec = &specs[i];
 		p.spec_index = (uint32_t)i;
 		err = parse_spec(&p);

@@ -27,6 +27,7 @@ struct event_spec {
 	const char *text;	/* borrowed */
 	char *filter;		/* owned: all --filter that follow it, joined by &&; NULL: none */
 	struct event_rate rate;
+	bool clock;		/* only if no event before it is a clock */
 	bool optional;		/* what this machine does not have is left out (--optional-events) */
 };
 

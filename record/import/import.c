@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "cli/event_name.h"
 #include "events/sample_parse.h"
 #include "host/clock.h"
 #include "host/parser.h"
@@ -284,6 +285,7 @@ static int begin(struct import *im, uint64_t first)
 		im->first = im->last = first;
 	import_fields_init(&im->fields, im->pd, &im->event, im->o->payloads);
 	im->listed = im->event.n > 1 || im->fields.n || perfdata_is_offcpu(first_event(im)) ||
+		     !event_name_tells(im->event.v[0].name, first_event(im)->type, first_event(im)->config) ||
 		     (import_switches_asked(im->pd) && import_switches_weigh(first_event(im)));
 	im->w = rec_writer_new_at(im->out->out.fd, im->first, start_wall(im), im->listed, &err);
 	if (!im->w) {

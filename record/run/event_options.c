@@ -110,13 +110,16 @@ int event_options_off_cpu(void *dst, const char *arg)
 	return -EINVAL;
 }
 
-/* A clock beside --off-cpu, if no -e names one. */
+/* A clock beside --off-cpu, if no -e names one. A rate behind an -e that does is for that. */
 static void add_clock(struct record_cmdline *c)
 {
+	const bool pending = c->rate_pending;
+	bool named = false;
+
 	for (size_t i = 0; i < c->o.nspecs; i++)
-		if (strstr(c->o.specs[i].text, "cpu-clock") || strstr(c->o.specs[i].text, "task-clock"))
-			return;
-	add_spec(c, "cpu-clock");
+		named |= strstr(c->o.specs[i].text, "cpu-clock") || strstr(c->o.specs[i].text, "task-clock");
+	add_spec(c, "cpu-clock")->clock = true;
+	c->rate_pending = pending && named;
 }
 
 static int finish_off_cpu(struct record_cmdline *c)

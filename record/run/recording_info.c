@@ -122,7 +122,7 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 	number(w, "ring_bytes", ev->data_bytes);
 	number(w, "ring_ms", events_ring_ms(ev));
 	number(w, "sideband_ring_bytes", ev->nsides ? ev->side_bytes : 0);
-	if (events_listed(ev))
+	if (events_have_ids(ev))
 		several(w, o, ev);
 	left_out(w, ev);
 	number(w, "user", getuid());

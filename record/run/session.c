@@ -481,7 +481,7 @@ static int open_writer(struct session *s)
 	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
 	s->sink->layout.period = s->ev.v[0].period;
 	s->sink->clock = (uint32_t)events_clock(&s->ev);
-	if (events_have_ids(&s->ev) || events_listed(&s->ev))
+	if (events_have_ids(&s->ev))
 		s->sink->events = sampled_events_new(&s->ev, s->sink->nslots);
 	s->sink->pressure.spares = events_split(&s->ev);
 	sink_written(s->sink, recording_events_write(s->w, &s->ev, s->begun));

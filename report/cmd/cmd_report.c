@@ -53,7 +53,7 @@ static void write_html(const struct report_in *in, FILE *to)
 static void write_svg(const struct report_in *in, FILE *to)
 {
 	const struct report_opts *o = in->opts;
-	const char *event = profile_meta(in->profile, "event"), *of = event ? profile_time_of(event) : NULL;
+	const char *event = profile_meta(in->profile, "event"), *of = event ? profile_time_of(event, profile_meta(in->profile, "event_unit")) : NULL;
 	struct strbuf sub = STRBUF_INIT;
 	struct svg_opts svg = {
 		.title = o->title ? o->title : "Flame graph", .unit = header_unit(&in->header),

@@ -75,7 +75,7 @@ static bool counts_time(const struct diff_view *v)
 {
 	const char *event = profile_meta(v->in[0].profile, "event");
 
-	return v->d->opts.period && event && profile_time_of(event);
+	return v->d->opts.period && event && profile_time_of(event, profile_meta(v->in[0].profile, "event_unit"));
 }
 
 /* "samples", or "waits". */

@@ -32,12 +32,12 @@ const char *header_unit(const struct header *h)
 		return "samples";
 	if (!h->period || !h->profile->period)
 		return profile_counted(event);
-	return event && profile_time_of(event) ? "ns" : "events";
+	return event && profile_time_of(event, profile_meta(p, "event_unit")) ? "ns" : "events";
 }
 
 static void add_time(uint64_t ns, const char *event, struct strbuf *out)
 {
-	const char *of = event ? profile_time_of(event) : NULL;
+	const char *of = event ? profile_time_of(event, "ns") : NULL;
 
 	strbuf_add_number(out, (double)ns / (ns < 1000000 ? 1e3 : ns < 1000000000 ? 1e6 : 1e9), 4);
 	strbuf_addf(out, " %s%s%s", ns < 1000000 ? "us" : ns < 1000000000 ? "ms" : "s", of ? " " : "", of ? of : "");
@@ -320,7 +320,7 @@ static void events_json(const struct profile *p, struct json *j)
 void header_json(const struct header *h, struct json *j)
 {
 	static const char *const texts[] = {
-		"event", "event_modifier", "hostname", "target", "command", "call_graph", "stacks",
+		"event", "event_modifier", "event_unit", "hostname", "target", "command", "call_graph", "stacks",
 	};
 	static const char *const numbers[] = {
 		"frequency", "fixed_period", "stack_bytes", "ncpus", "begin_wall_ns", "duration_ns", "kept", "lost", "cut",

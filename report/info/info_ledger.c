@@ -8,6 +8,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "recording/ledger_sums.h"
+#include "recording/rec_events.h"
 
 #define SHOWN 20	/* rows of a table in text; JSON has all */
 
@@ -140,15 +141,17 @@ static void merge_rows(struct info_ledger *il)
 
 int info_ledger_read(struct info_ledger *il, struct rec_reader *r)
 {
-	const char *event = rec_reader_info(r, "event");
-	const char *modifier = rec_reader_info(r, "event_modifier");
-	int err;
+	struct rec_events events = { 0 };
+	int err = rec_events_read(&events, r);
 
 	il->start = rec_reader_start(r);
 	il->have = rec_reader_ledger(r, &il->l);
-	il->clock = event && (!strcmp(event, "cpu-clock") || !strcmp(event, "task-clock"));
-	/* Even if limited to user or kernel code, a clock counts the time of both. */
-	il->covers = !il->clock || !modifier || !*modifier;
+	if (!err && events.table.n) {
+		il->clock = rec_events_is_clock(&events.table.ev[0]);
+		/* Even if limited to user or kernel code, a clock counts the time of both. */
+		il->covers = !il->clock || !*events.table.ev[0].modifier;
+	}
+	rec_events_fini(&events);
 	err = rec_reader_tally(r, on_row, il);
 	if (!err)
 		err = rec_reader_counts(r, on_cpu, il);

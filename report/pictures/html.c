@@ -299,7 +299,7 @@ static void put_events(FILE *to, const struct profile *p, const uint32_t *place)
 		markup_string(to, profile_text(p, ev->name));
 		fputs("],\n[\"event_modifier\",", to);
 		markup_string(to, profile_text(p, ev->modifier));
-		fputs("]", to);
+		fprintf(to, "],\n[\"event_unit\",\"%s\"]", strcmp(profile_text(p, ev->unit), "ns") ? "events" : "ns");
 		put_fact(to, "frequency", ev->frequency);
 		put_fact(to, "fixed_period", ev->fixed_period);
 		put_fact(to, "truncated", ev->truncated);

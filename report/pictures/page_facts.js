@@ -15,7 +15,9 @@ function showFacts() {
 	data.sides.forEach(function (s, k) {
 		const before = diff ? s.label + ': ' : '', lacks = [];
 		for (const [key, value] of facts[k])
-			if (key in SAID) {
+			if (key === 'event_unit') {
+				continue;
+			} else if (key in SAID) {
 				lacks.push(SAID[key] + value);
 			} else {
 				const dt = document.createElement('dt'), dd = document.createElement('dd'), time = TIMES[key];

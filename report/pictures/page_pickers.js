@@ -109,7 +109,7 @@ function pickEvent(i) {
 	unit = ev.unit;
 	data.sides[0] = decodeSide(i ? Object.assign({}, base, { ncounts: ev.ncounts, counts: ev.counts }) : base);
 	facts = [factsOf(ev, base.meta)];
-	clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
+	clock = isClock();
 	by('event').value = i;
 	showFacts();
 	pickers();

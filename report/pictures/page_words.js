@@ -5,7 +5,10 @@ function fact(k, key) {
 	return m ? m[1] : '';
 }
 
-let clock = /^(cpu|task)-clock/.test(fact(0, 'event'));
+// A clock counts ns; its name tells, unless it was renamed.
+function isClock() { return fact(0, 'event_unit') ? fact(0, 'event_unit') === 'ns' : /^(cpu|task)-clock/.test(fact(0, 'event')); }
+
+let clock = isClock();
 const number = function (n) { return Math.round(n).toLocaleString('en'); };
 const percent = function (n, all) { return (all ? 100 * n / all : 0).toFixed(2) + '%'; };
 

@@ -263,7 +263,7 @@ static void put_rest(struct pprof *w, const char *type, const char *unit)
 /* The name of a type: "cpu" for the first CPU clock; Pyroscope knows "off_cpu". */
 static const char *type_name(const char *event, bool clock, bool *clock_seen)
 {
-	const char *of = profile_time_of(event);
+	const char *of = profile_time_of(event, clock ? "ns" : "");
 
 	if (profile_is_off_cpu(event))
 		return "off_cpu";
@@ -295,7 +295,7 @@ int to_pprof(FILE *to, const struct profile *p, const struct modules *mods)
 {
 	struct pprof w = { .p = p, .strings = intern_new() };
 	const char *event = profile_meta(p, "event");
-	const bool clock = p->nevents ? !strcmp(profile_text(p, p->events[0].unit), "ns") : !event || profile_time_of(event);
+	const bool clock = p->nevents ? !strcmp(profile_text(p, p->events[0].unit), "ns") : !event || profile_time_of(event, profile_meta(p, "event_unit"));
 	struct strbuf first = STRBUF_INIT;
 	bool clock_seen = false;
 	int err;

@@ -206,6 +206,7 @@ static void add_event_facts(struct profile *p, const struct ev_event *ev)
 {
 	meta_bytes(p, "event", ev->name);
 	meta_bytes(p, "event_modifier", ev->modifier);
+	profile_tell_unit(p, ev->name, ev->unit);
 	if (ev->freq)
 		meta_u64(p, "frequency", ev->freq);
 	else if (ev->period)

@@ -52,11 +52,12 @@ static void put_thread(struct json *j, const struct profile *p, bool period, siz
 {
 	const struct profile_thread *t = &p->threads[p->counts[from].thread];
 	struct strbuf name = STRBUF_INIT;
-	const char *event = profile_meta(p, "event");
+	const char *event = profile_meta(p, "event"), *unit = profile_meta(p, "event_unit");
 	uint64_t sum = 0;
 
 	if (p->nevents) {
 		event = profile_text(p, p->events[p->counts[from].event].name);
+		unit = profile_text(p, p->events[p->counts[from].event].unit);
 		period = p->events[p->counts[from].event].by_period;
 		profile_event_text(p, p->counts[from].event, &name);
 		strbuf_adds(&name, ": ");
@@ -71,7 +72,7 @@ static void put_thread(struct json *j, const struct profile *p, bool period, siz
 	json_begin_object(j, NULL);
 	json_str(j, "type", "sampled");
 	json_str(j, "name", name.s);
-	json_str(j, "unit", period && event && profile_time_of(event) ? "nanoseconds" : "none");
+	json_str(j, "unit", period && event && profile_time_of(event, unit) ? "nanoseconds" : "none");
 	json_u64(j, "startValue", 0);
 	json_u64(j, "endValue", sum);
 	json_begin_array(j, "samples");

@@ -25,6 +25,37 @@ takes "names of any case, as perf 7" -e PAGE-FAULTS:u,l1-DCACHE-loads
 takes "dummy beside others" -e cpu-clock,dummy:HG
 takes "an event of the software PMU" -e software/page-faults/u
 takes "S on the leader, or on an event alone" -e '{cs:S,faults},cpu-clock:S'
+# ---- what an event counts is told by its type, not by its name ----
+while read -r event facts unit; do
+	check "record $event" "$NSPROF" record -q -e "$event" -o named -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
+	is "$event: in info" "$("$NSPROF" info --json named | jq -c '.events[0] | [.name, .type, .config, .unit]')" "$facts"
+	"$NSPROF" symbolize -q --format profile -o named.p named
+	for f in named named.p; do
+		is "$event: its unit in $f" "$("$NSPROF" report -q --json -i $f | jq -r .event_unit)" "$unit"
+	done
+	is "$event: its unit in pprof" "$("$NSPROF" symbolize -q --format pprof named | zcat | grep -ao nanoseconds | sort -u)" "$([ "$unit" != ns ] || echo nanoseconds)"
+	# The same beside another event, and chosen.
+	"$NSPROF" record -q -e "$event,minor-faults" -o named -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'
+	"$NSPROF" symbolize -q --format profile -o named.p named
+	for f in named named.p; do
+		is "$event beside another one: its unit in $f" "$("$NSPROF" report -q --json -i $f --event "$(jq -r '.[0]' <<<"$facts")" | jq -r .event_unit)" "$unit"
+	done
+done <<'LIST'
+cpu-clock/name=foo/ ["foo",1,0,"ns"] ns
+software/config=1/ ["software/config=1/",1,1,"ns"] ns
+page-faults/name=cpu-clock/ ["cpu-clock",1,2,""] events
+LIST
+check "--wall takes a clock of any name" "$NSPROF" record -q --wall -e task-clock/name=foo/ -o named -- true
+is "and no other" "$("$NSPROF" info --json named | jq -c '.events | map(.name)')" '["foo","off-cpu"]'
+if have_perf && perf record -q -e cpu-clock/name=foo/ -o foo.data -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done' >perf.log 2>&1; then
+	is "a perf.data of such a clock" "$("$NSPROF" report -q --json -i foo.data | jq -r '.event + " " + .event_unit')" "foo ns"
+	"$NSPROF" import -q -o foo.ns foo.data
+	"$NSPROF" export -q -o again.data foo.ns
+	like "exported again" "$(perf evlist -v -i again.data)" '^foo: type: 1, '
+else
+	skip "a perf.data of such a clock" "perf record does not work here"
+fi
+
 while IFS='|' read -r event what; do
 	refuses "-e '$event'" 129 "$what" -e "$event"
 done <<'LIST'
@@ -36,6 +67,7 @@ software/x=1/|PMU 'software' has no event or term 'x'.*'nsprof list sw' shows ev
 cpu-clock/nosuch=1/|unknown term 'nosuch' in event 'cpu-clock/nosuch=1/'
 cpu-clock/period=0/|invalid period in event
 cpu-clock/period=1|the second slash is missing
+cpu-clock/name=wall/|the name 'wall' is that of an event of --off-cpu or --wall
 cpu-clock:z|unknown modifier 'z'
 cpu-clock:G|modifier 'G' .* guests
 dummy|no event takes samples: dummy counts nothing
