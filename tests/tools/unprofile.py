@@ -35,7 +35,7 @@ def folded(path, weight, event=None):
             blocks = int(f[1])
         elif kind == 'V':
             name, modifier, unit, hz, fixed, best, truncated, incomplete, *losses = f
-            assert len(losses) in (0, 5) and all(n == '' or n.isdigit() for n in losses) and any(losses) == bool(losses), line
+            assert len(losses) in (0, 5, 7) and all(n == '' or n.isdigit() for n in losses) and any(losses) == bool(losses), line
             assert several and best in ('samples', 'period') and int(incomplete) >= int(truncated), line
             events.append(name + ':' * bool(modifier) + modifier)
         elif kind == 'T':
