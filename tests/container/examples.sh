@@ -75,9 +75,10 @@ declare -A answers=(
 	["--fail-on "]="1 2"	# a regression, or too few samples
 	["nsprof doctor"]="1"	# not the whole host can be recorded from here
 )
-"$NSPROF" record -q -e sched:sched_wakeup -o "$T/tried" -- true 2>"$T/tried.err" || {
+"$NSPROF" record -q -a -e sched:sched_switch --fields=all --duration 0.2 -o "$T/switches.data" 2>"$T/tried.err" || {
 	cannot["sudo nsprof record --container web -e s"]="tracepoints: $(tail -n 1 "$T/tried.err")"
 	cannot["sudo nsprof record -a -e 's"]=${cannot["sudo nsprof record --container web -e s"]}
+	cannot["nsprof report --format html --with-fields"]=${cannot["sudo nsprof record --container web -e s"]}
 }
 used=" "
 web_start || { fail "the container starts"; done_testing; }
@@ -231,6 +232,7 @@ inputs() {
 	for f in nsprof.data nsprof.data.old before.data a1.data a2.data a3.data old.data; do cp "$T/readme/nsprof.data" $f; done
 	for f in after.data b1.data b2.data b3.data new.data; do cp "$T/readme/after.data" $f; done
 	cp "$T/readme/host.data" "$T/readme/perf.data" .
+	[ ! -e "$T/switches.data" ] || cp "$T/switches.data" .
 }
 SHORT=0.5
 for page in "$TOP"/contrib/man/*.1.in; do
