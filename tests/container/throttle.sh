@@ -143,7 +143,7 @@ make busy
 for dir in "$CPU/$CTR_CGROOT" "$CPU/$CTR_CGROOT/busy"; do
 	echo 10000 >"$dir/cpu.weight" || echo 200000 >"$dir/cpu.shares"
 done 2>/dev/null
-run busy "$TARGETS/spin" 60 &
+run busy "$TARGETS/spin" 600 &
 busy=$!
 wait_for '[ "$(used busy)" -gt 0 ]' 10
 check "nothing ran in one of two: a warning" "$NSPROF" record -o "$T/half" -F 1999 -G "$CTR_CGROOT/idle,$CTR_CGROOT/busy" --duration 0.5
@@ -171,11 +171,9 @@ unlike "samples and CPU time of many agree" "$(<"$T/check.err")" "stand for"
 kill $busy
 wait $busy 2>/dev/null
 # A process that does next to nothing, at one sample per second of CPU time.
-"$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" --duration 0.8 2>"$T/check.err" &
-recorder=$!
-wait_for '[ -s "$T/little" ]' 20
-(run idle sleep 0.1)
-wait $recorder
+export -f run
+export CPU CTR_CGROOT CTR_V2
+"$NSPROF" record -o "$T/little" -e cpu-clock -F 1 -G "$CTR_CGROOT/idle" -- bash -c 'run idle sleep 0.1' 2>"$T/check.err"
 is "too little for a sample: a warning" $? 0
 if [ "$("$NSPROF" info --json "$T/little" | jq .samples)" = 0 ]; then
 	like "which says how much it was" "$(<"$T/check.err")" "warning: no samples, though [0-9.]+ ms of CPU time were used"
