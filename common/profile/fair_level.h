@@ -21,6 +21,9 @@ struct fair_limit {
 
 #define FAIR_WHOLE UINT64_MAX
 
+/* Bytes of the folded text of all stacks that are written, and of each. */
+#define FAIR_FOLDED_BYTES ((struct fair_limit){ (uint64_t)1 << 30, 8192 })
+
 /*
  * Returns the level of each of @nowners: FAIR_WHOLE if all that it wants fits into its own part and its
  * share of the pool; otherwise the highest at which that is so. Who wants less than an equal share of

@@ -23,7 +23,8 @@ struct profile_limits {
  * No stack of 1,024 frames, nsprof-symbolize's default, is cut for the frames, however many there are.
  * A thread of a real program has few nodes per count, because most of its stacks begin alike.
  */
-#define PROFILE_LIMITS { { 1u << 25, 1024 }, { 1u << 22, 128 } }
+#define FAIR_FRAMES { 1u << 25, 1024 }
+#define PROFILE_LIMITS { FAIR_FRAMES, { 1u << 22, 128 } }
 
 /*
  * Cuts stacks of @p, finished, where these limits are exceeded, container by container. Warns, and adds

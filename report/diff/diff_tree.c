@@ -10,6 +10,7 @@
 #include "base/xalloc.h"
 #include "diff/diff_side.h"
 #include "input/reshape.h"
+#include "profile/fair_level.h"
 #include "profile/profile.h"
 #include "profile/profile_bound.h"
 #include "views/name_tree.h"
@@ -127,7 +128,7 @@ void diff_write_folded(const struct diff_tree *t, FILE *to)
 	items = xcalloc(n + 1, sizeof(*items));
 	for (size_t i = 0; i < n; i++)
 		items[i].to = names.nodes[lines[i].node].bytes;
-	levels = fair_levels(items, n, 1, NAME_TREE_LIMIT);
+	levels = fair_levels(items, n, 1, FAIR_FOLDED_BYTES);
 	for (size_t i = 0; i < n; i++) {
 		cut += name_tree_text(&names, lines[i].node, levels ? levels[0] : FAIR_WHOLE, &text);
 		fprintf(to, "%s %llu %llu\n", text.s, (unsigned long long)lines[i].count[DIFF_BEFORE],

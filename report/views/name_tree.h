@@ -10,14 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "profile/fair_level.h"
 #include "profile/profile.h"
 
 struct intern;
 struct strbuf;
-
-/* Bytes of text of all stacks that are shown, and of each. */
-#define NAME_TREE_LIMIT ((struct fair_limit){ (uint64_t)1 << 30, 8192 })
 
 struct name_node {
 	uint32_t parent;	/* smaller than its own number; the root is 0 */

@@ -7,6 +7,7 @@
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/fair_level.h"
 #include "profile/owners.h"
 #include "profile/wait_frames.h"
 #include "views/name_tree.h"
@@ -170,7 +171,7 @@ static void find_levels(struct chains *cs, size_t n)
 			XGROW(items, nitems, cap);
 			items[nitems++] = (struct fair_item){ owner_of(cs, &cs->list[k]), 0, cs->names.nodes[cs->list[k].node].bytes };
 		}
-	cs->levels = fair_levels(items, nitems, cs->owners.n, NAME_TREE_LIMIT);
+	cs->levels = fair_levels(items, nitems, cs->owners.n, FAIR_FOLDED_BYTES);
 	free(items);
 }
 

@@ -32,6 +32,7 @@
 #include "output/to_script.h"
 #include "output/to_speedscope.h"
 #include "profile/profile.h"
+#include "profile/profile_bound.h"
 #include "recording/rec_input.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
@@ -139,6 +140,9 @@ static int write_profile(const struct symbolize_opts *o, const struct collect *c
 		p = profile_skip_unused(p);
 		period = p->nevents ? period : profile_by_period(p);
 	}
+	/* These list the frames of each stack. */
+	if (o->kind != FORMAT_PROFILE)
+		profile_bound(p, &(struct profile_limits){ FAIR_FRAMES, { UINT64_MAX, 0 } }, o->input);
 	if (o->kind == FORMAT_PPROF)
 		err = to_pprof(outfile_text(out), p, mods);
 	else if (o->kind == FORMAT_SPEEDSCOPE)

@@ -8,10 +8,13 @@
 
 #include "base/hash.h"
 #include "base/intern.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "profile/fair_level.h"
 #include "profile/folded_frame.h"
+#include "profile/profile_bound.h"
 
 /*
  * Text that the following lines share is cached up to this length; the rest is rebuilt for each
@@ -38,6 +41,8 @@ struct fold {
 	/* Names that a reader would take for a count at the end of a line, and how they are written there. */
 	struct intern *guarded;	/* owned */
 	struct u64map guard_of;	/* name id -> id in @guarded */
+	uint64_t *bytes;	/* owned; by node: of its line, without the count; NULL: no line is too long */
+	uint64_t level, cut;	/* bytes of longer lines; such lines */
 };
 
 static const char *item_text(const struct fold *f, const struct item *it, size_t *len)
@@ -247,6 +252,68 @@ static void add_text(struct fold *f, const char *text, size_t len)
 	fwrite_unlocked(text, 1, len, f->to);
 }
 
+/*
+ * Recursion and inlining can make stacks whose text is the square of the recording. All together are
+ * bounded as other folded text is (fair_level.h).
+ */
+static void find_level(struct fold *f)
+{
+	const struct stacktree *names = f->names;
+	struct fair_item *items;
+	uint64_t sum = 0, *levels;
+	size_t n = 0;
+
+	f->bytes = xcalloc(names->n, sizeof(*f->bytes));
+	for (size_t i = 1; i < names->n; i++) {
+		f->bytes[i] = f->bytes[names->nodes[i].parent] + intern_len(f->nm->names, names->nodes[i].loc) + 1;
+		n += names->nodes[i].samples != 0;
+		if (names->nodes[i].samples && __builtin_add_overflow(sum, f->bytes[i], &sum))
+			sum = UINT64_MAX;
+	}
+	if (sum > FAIR_FOLDED_BYTES.pool) {
+		items = xcalloc(n + 1, sizeof(*items));
+		n = 0;
+		for (size_t i = 1; i < names->n; i++)
+			if (names->nodes[i].samples)
+				items[n++].to = f->bytes[i];
+		levels = fair_levels(items, n, 1, FAIR_FOLDED_BYTES);
+		f->level = levels ? levels[0] : 0;
+		free(levels);
+		free(items);
+	}
+	if (f->level)
+		return;
+	free(f->bytes);
+	f->bytes = NULL;
+}
+
+static size_t frame_bytes(const struct way *w, size_t i)
+{
+	return w->levels[i].len + 1;
+}
+
+/* Writes the line that ends at the last level with its outermost and innermost frames alone. */
+static void add_part(struct fold *f, const struct way *w)
+{
+	size_t first = w->n - 1, i = 1;
+	uint64_t bytes = frame_bytes(w, first);
+
+	f->cut++;
+	while (first > 1 && w->n - first < BOUND_INNERMOST && bytes + frame_bytes(w, first - 1) <= f->level / 2)
+		bytes += frame_bytes(w, --first);
+	for (bytes = 0; i < first && bytes + frame_bytes(w, i) <= f->level / 2; i++) {
+		bytes += frame_bytes(w, i);
+		add_text(f, w->levels[i].name, w->levels[i].len);
+		add_text(f, ";", 1);
+	}
+	if (i < first)
+		add_text(f, BOUND_LEFT_OUT ";", strlen(BOUND_LEFT_OUT) + 1);
+	for (i = first; i < w->n; i++) {
+		add_text(f, i > first ? ";" : "", i > first);
+		add_text(f, w->levels[i].name, w->levels[i].len);
+	}
+}
+
 /* Appends @n as the end of a line. */
 static void add_count(struct strbuf *sb, uint64_t n)
 {
@@ -268,6 +335,13 @@ static void add_line(struct fold *f, struct way *w)
 {
 	size_t i = w->n, text;
 
+	if (f->bytes && f->bytes[w->levels[i - 1].node] > f->level) {
+		add_part(f, w);
+		text = w->prefix.len;
+		add_count(&w->prefix, count_of(f, w->levels[w->n - 1].node));
+		add_text(f, w->prefix.s + text, w->prefix.len - text);
+		return;
+	}
 	while (w->levels[i - 1].text == SIZE_MAX)
 		i--;
 	text = w->prefix.len = w->levels[i - 1].text;
@@ -317,10 +391,15 @@ static void fold_init(struct fold *f, struct stacktree *names, const struct stac
 	merge_by_name(names, tree, nm);
 	find_guarded(f);
 	sort_items(f);
+	find_level(f);
 }
 
 static void fold_fini(struct fold *f, struct stacktree *names)
 {
+	if (f->cut)
+		pr_warn("%" PRIu64 " stack%s " BOUND_LEFT_OUT " in the middle, because all together are too long", f->cut,
+			plural_of(f->cut, " has", "s have"));
+	free(f->bytes);
 	free(f->items);
 	free(f->start);
 	intern_free(f->guarded);

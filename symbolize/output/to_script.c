@@ -19,7 +19,9 @@
 #include "debuginfo/inlines.h"
 #include "modules/module_symbols.h"
 #include "naming/naming.h"
+#include "output/script_bound.h"
 #include "profile/folded_frame.h"
+#include "profile/profile_bound.h"
 #include "recording/rec_events.h"
 #include "recording/rec_reader.h"
 #include "replay/collect.h"
@@ -194,6 +196,7 @@ struct printer {
 	struct sample_fields *formats;	/* owned; of tracepoints; NULL: not asked for */
 	struct strbuf trace;
 	uint64_t since;		/* ns; the zero of printed times */
+	struct script_bound bound;
 };
 
 /*
@@ -259,19 +262,44 @@ static void print_frame(struct printer *p, const struct location *loc, uint32_t 
 		fprintf(p->to, "  %s\n", line);
 }
 
+/* In place of a stack's outermost frames. */
+static void print_left_out(struct printer *p)
+{
+	const uint32_t fields = p->in->fields;
+
+	putc('\t', p->to);
+	if (fields & SCRIPT_IP)
+		fprintf(p->to, "%16d", 0);
+	if (fields & SCRIPT_SYM)
+		fputs(" " BOUND_LEFT_OUT, p->to);
+	if (fields & SCRIPT_DSO)
+		fputs(" ([unknown])", p->to);
+	putc('\n', p->to);
+}
+
 /* Prints a stack, leaf first. */
-static void print_stack(struct printer *p, uint32_t node, int32_t pid)
+static void print_stack(struct printer *p, uint32_t node, uint32_t thread)
 {
 	const struct stacktree *tree = &p->in->col->tree;
+	const int32_t pid = p->in->col->spread.threads[thread].pid;
 	const struct naming *nm = p->in->nm;
+	uint64_t left = script_bound_bytes(&p->bound, node, thread);
 
 	for (; node != STACKTREE_ROOT; node = tree->nodes[node].parent) {
 		const uint32_t id = tree->nodes[node].loc;
 		const struct named *named = &nm->named[id];
 		const struct location *loc = &p->in->col->locs.locs[id];
 
-		for (uint32_t k = 0; k < named->n; k++)
+		for (uint32_t k = 0; k < named->n; k++) {
+			const uint64_t bytes = script_bound_frame(nm, named->first + k);
+
+			if (bytes > left) {
+				print_left_out(p);
+				return;
+			}
+			left -= bytes;
 			print_frame(p, loc, named->first + k, named->source == NAME_NONE && loc->kind != LOC_TEXT, pid);
+		}
 	}
 }
 
@@ -323,7 +351,7 @@ static void print_sample(struct printer *p, const struct collect_each *e, uint32
 	}
 	putc('\n', to);
 	if (fields & (SCRIPT_IP | SCRIPT_SYM | SCRIPT_DSO))
-		print_stack(p, node, t->pid);
+		print_stack(p, node, e->thread);
 	putc('\n', to);
 }
 
@@ -393,6 +421,7 @@ void to_script(const struct to_script *in, FILE *to)
 	uint32_t *nodes = collect_each_nodes(in->col);
 
 	name_events(&p);
+	script_bound_init(&p.bound, in->col, in->nm, nodes);
 	if (in->fields & SCRIPT_TRACE && in->col->opts.events)
 		p.formats = sample_fields_new(in->col->opts.events, "");
 	if (in->header || in->header_only)
@@ -402,6 +431,7 @@ void to_script(const struct to_script *in, FILE *to)
 			p.since = each[in->deltatime && i ? i - 1 : in->deltatime ? i : 0].time;
 		print_sample(&p, &each[i], nodes[i]);
 	}
+	script_bound_fini(&p.bound);
 	texts_fini(&p.comms);
 	texts_fini(&p.cgroups);
 	texts_fini(&p.dsos);
