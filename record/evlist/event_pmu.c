@@ -249,14 +249,66 @@ static int add_one(struct event_parser *p, const struct pmu *pmu, const struct e
 	return err;
 }
 
+/* Has the PMU a term, or an event, of this name? */
+static bool has_term(struct event_parser *p, const struct pmu *pmu, const struct event_term *t)
+{
+	struct pmu_format f;
+	char text[PMU_TEXT_MAX];
+	struct evsel ev;
+
+	if (event_term_is_common(t->name) || piece_is(t->name, "config") || piece_is(t->name, "config1") || piece_is(t->name, "config2"))
+		return true;
+	evsel_init(&ev, NULL, pmu->type, 0);
+	return pmu_format(&p->el->pmus, pmu, t->name.s, t->name.len, &f) != -ENOENT ||
+	       (!t->value.s && pmu_text(&p->el->pmus, pmu, "events", t->name.s, t->name.len, text, sizeof(text)) >= 0) ||
+	       generic(p, pmu, &ev, t);
+}
+
+/* Is a term of the event unknown to the PMU? What is wrong with it otherwise comes out when it is taken. */
+static bool lacks(struct event_parser *p, const struct pmu *pmu, const struct event_rest *r)
+{
+	struct piece rest = r->terms;
+	struct event_term t;
+
+	while (event_term_next(&rest, &t, r->whole) > 0)
+		if (!has_term(p, pmu, &t))
+			return true;
+	return false;
+}
+
+static void tell_lacking(const struct strbuf *lacking, size_t n, struct piece whole)
+{
+	pr_info("event '%.*s': PMU%s %s %s not have it, and %s left out", (int)whole.len, whole.s, plural(n), lacking->s,
+		n == 1 ? "does" : "do", n == 1 ? "is" : "are");
+}
+
+/* One of several PMUs, such as those of the kinds of core, may lack the event. If all do, the first one says so. */
 int event_pmu(struct event_parser *p, struct piece head, const struct event_rest *rest)
 {
 	const struct pmus *all = event_parser_pmus(p);
+	struct strbuf lacking = STRBUF_INIT;
+	size_t nlacking = 0, found = 0;
+	const struct pmu *first = NULL;
 	int err = 0;
 
-	for (size_t i = 0; i < all->n && !err; i++)
-		if (matches(all, &all->v[i], head))
-			err = add_one(p, &all->v[i], rest);
+	for (size_t i = 0; i < all->n && !err; i++) {
+		const struct pmu *pmu = &all->v[i];
+
+		if (!matches(all, pmu, head))
+			continue;
+		first = first ? first : pmu;
+		if (lacks(p, pmu, rest)) {
+			strbuf_addf(&lacking, "%s%s", nlacking++ ? ", " : "", pmu->name);
+			continue;
+		}
+		found++;
+		err = add_one(p, pmu, rest);
+	}
+	if (!found && first)
+		err = add_one(p, first, rest);
+	else if (!err && nlacking)
+		tell_lacking(&lacking, nlacking, rest->whole);
+	strbuf_fini(&lacking);
 	return err;
 }
 

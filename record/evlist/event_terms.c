@@ -92,6 +92,7 @@ static const char *why_not(struct piece name)
 		{ "overwrite", "--overwrite is for all events" },
 		{ "nr", "it is for perf trace" },
 		{ "percore", "it is for perf stat" },
+		{ "metric-id", "it is for perf stat" },
 		{ "aux-output", "traces of the CPU's own (Intel PT and the like) are not recorded" },
 		{ "aux-action", "traces of the CPU's own (Intel PT and the like) are not recorded" },
 		{ "aux-sample-size", "traces of the CPU's own (Intel PT and the like) are not recorded" },
@@ -101,6 +102,16 @@ static const char *why_not(struct piece name)
 		if (piece_is(name, terms[i].name))
 			return terms[i].why;
 	return NULL;
+}
+
+bool event_term_is_common(struct piece name)
+{
+	static const char *const taken[] = { "period", "freq", "name", "inherit", "no-overwrite", "time" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (piece_is(name, taken[i]))
+			return true;
+	return why_not(name);
 }
 
 static int rate(struct evsel *ev, const struct event_term *t, struct piece whole)

@@ -87,6 +87,8 @@ int event_term_next(struct piece *rest, struct event_term *t, struct piece whole
  * -EINVAL after a message.
  */
 int event_term_common(struct event_parser *p, struct evsel *ev, const struct event_term *t, struct piece whole);
+/* Is it one of these, or one that event_term_common() refuses? */
+bool event_term_is_common(struct piece name);
 /* A number, decimal or 0x. 0 or -EINVAL without a message. */
 int event_number(struct piece text, uint64_t *v);
 /* Digits of base 16. */

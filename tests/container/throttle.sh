@@ -84,6 +84,8 @@ echo $tight >"$CTR_V2/$CTR_CGROOT/tight/below/cgroup.procs"
 "$NSPROF" record -q -o "$T/above" -F 1999 -G "$CTR_CGROOT/tight" --duration 1
 check "a limit above what runs" test "$(of "$T/above" tight .nr_throttled)" -gt 0
 is "the samples are those below" "$(of "$T/above" tight .samples) $(of "$T/above" tight/below '.samples > 0')" "0 true"
+"$NSPROF" record -q -o "$T/lower" -F 1999 -G "$CTR_CGROOT/tight/below" --duration 1
+check "also if only the lower one is recorded" test "$(of "$T/lower" tight .nr_throttled)" -gt 0
 "$NSPROF" record -q -a -o "$T/around" -F 1999 --duration 1
 check "also if the whole host is recorded" test "$(of "$T/around" tight .nr_throttled)" -gt 0
 is "the samples are those below again" "$(of "$T/around" tight .samples) $(of "$T/around" tight/below '.samples > 0')" "0 true"

@@ -99,6 +99,8 @@ static void several_alike(void **state)
 
 static void hybrid(void **state)
 {
+	static const char *const lacked[] = { "cpu/topdown-retiring/", "cpu_*/topdown-retiring,period=7/u" };
+
 	(void)state;
 	/* PERF_PMU_TYPE_SHIFT is 32. */
 	assert_int_equal(parse_at("cycles:u", NULL, tree_hybrid, tree_tracefs), 0);
@@ -124,6 +126,17 @@ static void hybrid(void **state)
 	assert_int_equal(list.v[0].config, 1 | 10ull << 32);
 	assert_int_equal(parse_at("topdown-retiring", NULL, tree_hybrid, tree_tracefs), 0);
 	assert_int_equal(list.n, 1);
+	/* One kind does not have it: the other one is taken, however they are named. */
+	for (size_t i = 0; i < sizeof(lacked) / sizeof(*lacked); i++) {
+		assert_int_equal(parse_at(lacked[i], NULL, tree_hybrid, tree_tracefs), 0);
+		assert_int_equal(list.n, 1);
+		assert_string_equal(list.v[0].pmu, "cpu_core");
+		assert_non_null(strstr(said.s, "PMU cpu_atom does not have it, and is left out"));
+	}
+	assert_int_equal(parse_at("cpu_atom/topdown-retiring/", NULL, tree_hybrid, tree_tracefs), -EINVAL);
+	assert_non_null(strstr(said.s, "PMU 'cpu_atom' has no event or term 'topdown-retiring'"));
+	assert_int_equal(parse_at("cpu_*/nosuch/", NULL, tree_hybrid, tree_tracefs), -EINVAL);
+	assert_non_null(strstr(said.s, "PMU 'cpu_core' has no event or term 'nosuch'"));
 	assert_int_equal(parse_at("cpu-clock", NULL, tree_hybrid, tree_tracefs), 0);
 	assert_int_equal(list.n, 1);
 	/* One group for each kind of core; what is no event of a core is in the first. */
