@@ -182,14 +182,20 @@ later "kill $steady"
 wait_for "[ \$(ls /proc/$steady/task | wc -l) = 3 ] && grep -qs '^runner$' /proc/$steady/task/*/comm" 10
 sleeper=$(grep -ls '^sleeper$' /proc/$steady/task/*/comm | cut -d/ -f5)
 check "threads that were there before, in several files" record --off-cpu -p $steady --switch-output=0.2s --duration 0.7 -o series
-check "and with -a" record --off-cpu -a --switch-output=0.2s --duration 0.7 -o series-all
+# When a file of all threads of a host ends, 5 ms of CPU time are for them. That is too little for the
+# slow machines of "make check-kernels".
+if [ -e /run/nsprof-guest ]; then
+	skip "and with -a" "too slow to read the times of all threads"
+else
+	check "and with -a" record --off-cpu -a --switch-output=0.2s --duration 0.7 -o series-all
+fi
 "$NSPROF" record -q --off-cpu -p $steady --overwrite=0.4s -o series-kept &
 kept=$!
 computes $steady 600
 kill -INT $kept
 wait $kept
 kill $steady
-for f in series.* series-all.* series-kept; do
+for f in series.* $(compgen -G 'series-all.*') series-kept; do
 	"$NSPROF" info --json "$f" | jq -c ".cpu_times.threads[] | select(.pid == $steady)" >threads
 	is "$f: all three are there, on and off the CPU, and the kernel tells how long" \
 		"$(jq -sc 'map(.on_ns + .off_ns == .wall_ns and .unknown_ns == 0 and .kernel_on_ns != null)' threads)" "[true,true,true]"
