@@ -111,5 +111,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(too_many_in_use, begin, end),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
