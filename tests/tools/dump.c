@@ -243,7 +243,8 @@ static int on_counts(void *ctx, const struct ev_counts *r)
 		r->cpu, r->events, r->count, r->samples, r->periods, r->lost, r->enabled,
 		r->running);
 	if (events)
-		fprintf(ctx, " event=%" U, r->event);
+		fprintf(ctx, " event=%" U " throttled=%" U " throttled_ns=%" U " throttled_samples=%" U, r->event,
+			r->throttled, r->throttled_ns, r->throttled_samples);
 	fputc('\n', ctx);
 	return 0;
 }

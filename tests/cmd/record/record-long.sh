@@ -5,7 +5,7 @@
 # Long runs: --switch-output, --switch-max-files, --max-size and the flight recorder (--overwrite).
 # Each file is readable alone, after the recorded programs are gone.
 . "$(dirname "$0")/../../lib.sh"
-need_cmd python3
+need_cmd python3 jq
 
 cd "$T" || exit 1
 if ! "$NSPROF" record -q -o probe -- true 2>err; then
@@ -293,7 +293,8 @@ rec=$!
 wait_for "catches_usr2 $rec" 20
 sleep 0.8
 kill -USR2 $rec
-wait_for '[ "$(files u | wc -l)" = 1 ]' 10
+# It has its name while captures may still be written to it.
+wait_for '[ "$("$NSPROF" info --json "$(files u)" 2>/dev/null | jq .complete)" = true ]' 20
 # A block is written when it is half a second old: wait until the file has more than a header and
 # settings.
 wait_for '[ "$(stat -c %s u)" -gt 1000 ]' 20
