@@ -129,7 +129,7 @@ static void free_dso(struct dsotab *dt, struct dso *d)
 {
 	pins_drop(dt->pins, &d->pin);
 	rootpin_put(dt->pins, d->root);
-	u64map_fini(&d->seen);
+	addrset_fini(&d->seen);
 	u64map_fini(&d->leafs);
 	slice_drop(&dt->slices, &d->slice);
 	tenants_give(dt->tenants, d->tenant, HOLD_FILES, 1);

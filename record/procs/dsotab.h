@@ -18,6 +18,7 @@
 #include "procfs/pins.h"
 #include "procfs/procmaps.h"
 #include "procfs/tenants.h"
+#include "procs/addrset.h"
 #include "procs/file_aliases.h"
 
 /* Stands for what is beyond a budget: the path of a mapping of no binary. */
@@ -41,7 +42,7 @@ struct dso {
 	int64_t held_mtime_ns;
 	struct rootpin *root;	/* its debug file may be below it; NULL = unknown */
 	const char *path;	/* its path there, the interner's; NULL = not pinned yet */
-	struct u64map seen;	/* set of file offsets (vdso: in its image) seen as code, bytes */
+	struct addrset seen;	/* file offsets (vdso: in its image) seen as code, bytes */
 	struct u64map leafs;	/* those at which samples stood, to the number of samples */
 	struct slice slice;	/* kept for the next file */
 	size_t captured;		/* seen.n at the latest capture in this segment */

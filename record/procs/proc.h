@@ -14,6 +14,7 @@
 #include "procfs/proc_facts.h"
 #include "procfs/procmaps.h"
 #include "procfs/tenants.h"
+#include "procs/addrset.h"
 #include "procs/dsotab.h"
 #include "procs/proctab.h"
 #include "procs/threads.h"
@@ -71,7 +72,7 @@ struct proc {
 	 */
 	struct proc_facts *late;
 	struct proc_facts *anc;		/* of the process it was forked from; NULL = unknown */
-	struct u64map jit;		/* set of runtime addresses seen outside of ELF files */
+	struct addrset jit;		/* runtime addresses seen outside of ELF files */
 	struct u64map returns;		/* those of samples, to their JIT_RETURN(); 0 = unknown */
 	struct proc *dead_prev, *dead_next;
 };
@@ -114,7 +115,7 @@ struct proc_jit {
 /* The addresses that need rows, and the results of captures. */
 struct proc_captures {
 	/* All sets of addresses belong to proctab.segment; proctab_cut() turns them into a list. */
-	struct u64map kernel;	/* set of kernel addresses seen */
+	struct addrset kernel;	/* kernel addresses seen */
 	uint64_t leaf_samples;	/* samples in all maps of leafs */
 	/* The lists of earlier segments; see proctab_lists(). All borrowed. */
 	struct caplist *const *kept;
@@ -422,8 +423,6 @@ uint64_t *returns_of(const struct proc *p, size_t *n);
 
 /* ---- proc_capture.c ---- */
 
-/* The members of @set in order, owned by the caller. */
-uint64_t *capture_sorted(const struct u64map *set);
 /* Runs @job now. @out NULL: the present file. 0 or a write error. */
 int capture_now(struct proctab *pt, struct rec_out *out, struct capture_job *job);
 /*

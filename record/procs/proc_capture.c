@@ -13,7 +13,6 @@
 
 #include "base/hash.h"
 #include "base/log.h"
-#include "base/sort_u64.h"
 #include "base/xalloc.h"
 #include "capture/caplist.h"
 #include "capture/capture_job.h"
@@ -22,17 +21,6 @@
 #include "host/opener_loss.h"
 #include "procs/hostmap.h"
 #include "procs/proc.h"
-
-uint64_t *capture_sorted(const struct u64map *set)
-{
-	uint64_t *out = xmalloc((set->n + 1) * sizeof(*out)), key, val;
-	size_t it = 0, n = 0;
-
-	while (u64map_next(set, &it, &key, &val))
-		out[n++] = key;
-	sort_u64(out, n);
-	return out;
-}
 
 /* ---- preparing a capture ---- */
 
@@ -289,11 +277,11 @@ static uint64_t *with_kept(struct proctab *pt, uint64_t *all, enum capture_kind 
 	return all;
 }
 
-static uint64_t *all_addresses(struct proctab *pt, const struct u64map *set,
+static uint64_t *all_addresses(struct proctab *pt, const struct addrset *set,
 			       enum capture_kind kind, uint32_t id, size_t *n)
 {
 	*n = set->n;
-	return with_kept(pt, capture_sorted(set), kind, id, n);
+	return with_kept(pt, addrset_sorted(set), kind, id, n);
 }
 
 /* The perf map of a process that was recorded earlier, on this host: the next program may write to it while it is read. */

@@ -105,7 +105,7 @@ static void pin_missing(struct proctab *pt, struct proc *p)
 
 static void list_jit(struct proc *p, enum capture_kind kind, struct caplist *cl)
 {
-	struct cap_entry *e = caplist_add(cl, kind, p->serial, capture_sorted(&p->jit), p->jit.n);
+	struct cap_entry *e = caplist_add(cl, kind, p->serial, addrset_sorted(&p->jit), p->jit.n);
 
 	cap_entry_hold(e, p->facts ? p->facts : p->anc);
 	e->tenant = p->tenant;
@@ -139,7 +139,7 @@ static void cut_jit(struct proctab *pt, struct proc *p, struct caplist *cl)
 			list_jit(p, CAPTURE_JITDUMP, cl);
 		list_returns(p, cl);
 	}
-	u64map_fini(&p->jit);
+	addrset_fini(&p->jit);
 	u64map_fini(&p->returns);
 	p->jit_captured = false;
 }
@@ -152,12 +152,12 @@ static void cut_dso(struct proctab *pt, struct dso *d, struct caplist *cl)
 	if (!d->seen.n)
 		slice_drop(&pt->files.dsos.slices, &d->slice);
 	if (d->seen.n && !d->not_elf && d->ev.id) {
-		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, capture_sorted(&d->seen), d->seen.n);
+		e = caplist_add(cl, CAPTURE_ELF, d->ev.id, addrset_sorted(&d->seen), d->seen.n);
 		e->dso = d;
 		e->done = d->captured == d->seen.n;
 		leaf_counts_init(&e->leafs, &d->leafs);
 	}
-	u64map_fini(&d->seen);
+	addrset_fini(&d->seen);
 	u64map_fini(&d->leafs);
 	d->captured = 0;
 }
@@ -181,8 +181,8 @@ struct caplist *proctab_cut(struct proctab *pt)
 	for (size_t i = 0; i < pt->files.dsos.n; i++)
 		cut_dso(pt, pt->files.dsos.dsos[i], cl);
 	if (pt->cap.kernel.n)
-		caplist_add(cl, CAPTURE_KALLSYMS, 0, capture_sorted(&pt->cap.kernel), pt->cap.kernel.n);
-	u64map_fini(&pt->cap.kernel);
+		caplist_add(cl, CAPTURE_KALLSYMS, 0, addrset_sorted(&pt->cap.kernel), pt->cap.kernel.n);
+	addrset_fini(&pt->cap.kernel);
 	pt->cap.leaf_samples = 0;
 	tenants_clear(&pt->tenants, HOLD_ADDRS);
 	caplist_seal(cl);

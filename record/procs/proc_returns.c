@@ -15,7 +15,7 @@ void proc_saw_jit_leaf(struct proc *p, uint64_t addr)
 	const struct jit_place place = { .pid = p->pid, .serial = p->serial, .addr = addr };
 
 	/* A recording of another time or host has no memory to read. */
-	if (!p->jit.n || pt->detached || p->dead || !u64map_get(&p->jit, addr) || u64map_get(&p->returns, addr))
+	if (!p->jit.n || pt->detached || p->dead || !addrset_has(&p->jit, addr) || u64map_get(&p->returns, addr))
 		return;
 	if (!pt->jit.look)
 		pt->jit.look = jitlook_new();

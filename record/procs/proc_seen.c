@@ -8,12 +8,12 @@
 /* Addresses in the kernel, which no tenant adds to. */
 #define KERNEL_MAX (256u << 10)
 
-static void add_address(struct proc *p, struct u64map *set, uint64_t addr)
+static void add_address(struct proc *p, struct addrset *set, uint64_t addr)
 {
-	if (u64map_get(set, addr))
+	if (addrset_has(set, addr))
 		return;
 	if (proc_may_hold(p, HOLD_ADDRS, 1))
-		u64map_put(set, addr, NULL);
+		addrset_add(set, addr);
 	else
 		tenant_left_out(p->tenant, BUDGET_ADDRS, 1);
 }
@@ -84,6 +84,6 @@ void proctab_saw_kernel(struct proctab *pt, uint64_t addr)
 {
 	if (pt->cap.kernel.n >= KERNEL_MAX)
 		return;
-	u64map_put(&pt->cap.kernel, addr, NULL);
-	u64map_put(&pt->cap.kernel, addr - 1, NULL);
+	addrset_add(&pt->cap.kernel, addr);
+	addrset_add(&pt->cap.kernel, addr - 1);
 }

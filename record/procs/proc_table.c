@@ -83,7 +83,7 @@ void proc_free(struct proc *p)
 	proc_facts_put(&pt->files.pins, p->late);
 	proc_facts_put(&pt->files.pins, p->anc);
 	tenants_give(&pt->tenants, p->tenant, HOLD_ADDRS, p->jit.n);
-	u64map_fini(&p->jit);
+	addrset_fini(&p->jit);
 	u64map_fini(&p->returns);
 	free(p);
 }

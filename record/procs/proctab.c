@@ -76,7 +76,7 @@ void proctab_detach(struct proctab *pt, int64_t until_ns, bool same_kernel)
 	pt->detached = true;
 	dsotab_detach(&pt->files.dsos, until_ns, same_kernel);
 	if (!same_kernel)
-		u64map_clear(&pt->cap.kernel);
+		addrset_clear(&pt->cap.kernel);
 }
 
 void proctab_recorded_vdso(struct proctab *pt, const uint8_t *id, size_t len)
@@ -106,7 +106,7 @@ static void end_image(struct proc *p)
 
 	last_capture(p);
 	tenants_give(&pt->tenants, p->tenant, HOLD_ADDRS, p->jit.n);
-	u64map_clear(&p->jit);
+	addrset_clear(&p->jit);
 	u64map_clear(&p->returns);
 	p->jit_captured = false;
 	proc_facts_put(&pt->files.pins, p->facts);
@@ -134,7 +134,7 @@ void proctab_free(struct proctab *pt)
 	threads_fini(&pt->threads);
 	dsotab_fini(&pt->files.dsos);
 	pins_fini(&pt->files.pins);
-	u64map_fini(&pt->cap.kernel);
+	addrset_fini(&pt->cap.kernel);
 	intern_free(pt->files.paths);
 	tenants_fini(&pt->tenants);
 	free(pt);

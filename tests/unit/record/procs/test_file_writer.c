@@ -213,7 +213,7 @@ static void test_listed(void **state)
 
 	(void)state;
 	proc_saw_code(p, CODE + 8);
-	u64map_put(&p->jit, CODE + 8, NULL);
+	addrset_add(&p->jit, CODE + 8);
 	cl = proctab_cut(pt);
 	assert_non_null(caplist_find(cl, CAPTURE_PERF_MAP, p->serial));
 	stop_child(&c);
