@@ -193,6 +193,15 @@ struct ev_schedstat {
 	uint64_t slices;	/* times it got one */
 };
 
+/*
+ * Recording was switched on or off. Between off and on, nothing is known of threads, and their time
+ * does not count. Only in recordings of switches. Without one before it, a segment begins switched on.
+ */
+struct ev_toggle {
+	uint64_t time;	/* all events were on at it, or until then */
+	bool on;
+};
+
 struct ev_sample {
 	uint64_t time;
 	uint32_t pid, tid, cpu;
@@ -420,6 +429,7 @@ struct event_ops {
 	/* In the order of time among the switches. */
 	int (*wakeup)(void *ctx, const struct ev_wakeup *ev);
 	int (*schedstat)(void *ctx, const struct ev_schedstat *ev);
+	int (*toggle)(void *ctx, const struct ev_toggle *ev);
 	int (*sample)(void *ctx, const struct ev_sample *ev);
 	/*
 	 * Called before each part (rec_reader_parts()), from 0 on. If it returns false, the reader

@@ -30,14 +30,16 @@
 
 /* An event that waits for older switches. */
 struct waiting {
-	enum { W_FORK, W_EXIT, W_WAKEUP, W_SCHEDSTAT } kind;
+	enum { W_FORK, W_EXIT, W_WAKEUP, W_SCHEDSTAT, W_ON, W_OFF } kind;
 	uint32_t pid, tid;
 	uint64_t time;
 	uint64_t run_ns, wait_ns;
 };
 
 struct cpu_times {
-	uint64_t start, now, last;	/* ns; @now: of the last switch, @last: of any event */
+	uint64_t now, last;	/* ns; of the last switch, of any event */
+	struct cpu_window *windows;	/* owned; at least one; the last one ends at UINT64_MAX while it goes on */
+	size_t nwindows, windows_cap;
 	const struct cpu_times_ops *ops;
 	void *ctx;
 	struct cpu_thread *threads;	/* owned */
@@ -55,7 +57,9 @@ struct cpu_times *cpu_times_new(uint64_t start, const struct cpu_times_ops *ops,
 {
 	struct cpu_times *t = xcalloc(1, sizeof(*t));
 
-	t->start = t->now = t->last = start;
+	t->now = t->last = start;
+	XGROW(t->windows, t->nwindows, t->windows_cap);
+	t->windows[t->nwindows++] = (struct cpu_window){ start, UINT64_MAX };
 	t->ops = ops;
 	t->ctx = ctx;
 	return t;
@@ -68,6 +72,7 @@ void cpu_times_free(struct cpu_times *t)
 	u64map_fini(&t->live);
 	u64map_fini(&t->forks);
 	u64map_fini(&t->ended);
+	free(t->windows);
 	free(t->threads);
 	free(t->waiting);
 	free(t);
@@ -84,21 +89,50 @@ static bool is_thread(uint32_t pid, uint32_t tid)
 	return pid && tid && (int32_t)pid > 0 && (int32_t)tid > 0;
 }
 
+/* ---- windows ---- */
+
+static struct cpu_window *present(const struct cpu_times *t)
+{
+	return &t->windows[t->nwindows - 1];
+}
+
+static bool is_off(const struct cpu_times *t)
+{
+	return present(t)->to != UINT64_MAX;
+}
+
+static void take_toggle(struct cpu_times *t, const struct waiting *ev)
+{
+	struct cpu_window *w = present(t);
+
+	if ((ev->kind == W_ON) != is_off(t))
+		return;
+	if (ev->kind == W_OFF) {
+		w->to = MAX(ev->time, w->from);
+	} else if (t->nwindows < CPU_WINDOWS_MAX) {
+		const uint64_t from = MAX(ev->time, w->to);
+
+		XGROW(t->windows, t->nwindows, t->windows_cap);
+		t->windows[t->nwindows++] = (struct cpu_window){ from, UINT64_MAX };
+	}
+}
+
 /* ---- lives ---- */
 
 static uint32_t begin_life(struct cpu_times *t, uint32_t pid, uint32_t tid)
 {
-	const uint64_t key = key_of(pid, tid), *fork = u64map_get(&t->forks, key);
+	const uint64_t key = key_of(pid, tid), *fork = u64map_get(&t->forks, key), from = present(t)->from;
 	struct cpu_thread *th;
 
 	if (t->n >= CPU_TIMES_MAX)
 		return NONE;
 	XGROW(t->threads, t->n, t->cap);
 	th = &t->threads[t->n];
-	*th = (struct cpu_thread){ .pid = pid, .tid = tid, .begin = t->start, .state = CPU_STATES };
+	*th = (struct cpu_thread){ .pid = pid, .tid = tid, .begin = from, .state = CPU_STATES, .window = (uint32_t)t->nwindows - 1 };
 	if (fork) {
-		th->begin = MAX(*fork, t->start);
-		th->forked = th->have_first = true;
+		th->begin = MAX(*fork, from);
+		/* Forked while recording was off, it may have done anything since. */
+		th->forked = th->fresh = th->have_first = *fork >= from || t->nwindows == 1;
 		u64map_del(&t->forks, key);
 	}
 	th->since = th->end = th->begin;
@@ -147,9 +181,17 @@ static void end_spell(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_sta
 /* A thread without any switch ran all the time or never. Only the kernel's account tells which. */
 static enum cpu_state undecided(const struct cpu_thread *th, uint64_t to)
 {
-	if (th->forked)
-		return th->have_sched && !th->sched_run_ns ? CPU_STARTING : CPU_GAP;
-	return th->have_sched && th->sched_run_ns > (to - th->begin) / 2 ? CPU_ON : CPU_BEFORE;
+	const uint64_t run = th->sched_run_ns - th->earlier_run_ns;
+
+	if (th->fresh)
+		return th->have_sched && !run ? CPU_STARTING : CPU_GAP;
+	return th->have_sched && run > (to - MIN(to, th->since)) / 2 ? CPU_ON : CPU_BEFORE;
+}
+
+/* What it is doing when the window in which it was seen last ends at @to. */
+static enum cpu_state at_end(const struct cpu_thread *th, uint64_t to)
+{
+	return th->state == CPU_STATES ? undecided(th, to) : (enum cpu_state)th->state;
 }
 
 static void end_life(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_state state, bool open)
@@ -157,9 +199,41 @@ static void end_life(struct cpu_times *t, uint32_t i, uint64_t to, enum cpu_stat
 	struct cpu_thread *th = &t->threads[i];
 
 	u64map_del(&t->live, key_of(th->pid, th->tid));
+	th->have_sched &= !th->unaccounted;
 	end_spell(t, i, to, state, open);
 	if (t->ops->ended)
 		t->ops->ended(t->ctx, i);
+}
+
+/* It was not seen in a later window. False: the one in which it was seen goes on. */
+static bool end_with_window(struct cpu_times *t, uint32_t i)
+{
+	const struct cpu_thread *th = &t->threads[i];
+	const uint64_t to = t->windows[th->window].to;
+
+	if (to == UINT64_MAX)
+		return false;
+	end_life(t, i, to, at_end(th, to), true);
+	return true;
+}
+
+/* It is seen in the present window. Nothing is known of what it did before that. */
+static void resume(struct cpu_times *t, uint32_t i)
+{
+	struct cpu_thread *th = &t->threads[i];
+	const uint64_t from = present(t)->from, to = t->windows[th->window].to;
+
+	if (th->window == t->nwindows - 1)
+		return;
+	end_spell(t, i, to, at_end(th, to), true);
+	th->paused_ns += from - MIN(th->end, from);
+	th->since = th->end = MAX(th->end, from);
+	th->state = CPU_STATES;
+	th->window = (uint32_t)t->nwindows - 1;
+	th->unaccounted |= !th->have_sched;
+	th->earlier_run_ns = th->sched_run_ns;
+	th->earlier_wait_ns = th->sched_wait_ns;
+	th->fresh = th->have_first = th->have_sched = false;
 }
 
 /* ---- events ---- */
@@ -170,7 +244,7 @@ static void take_fork(struct cpu_times *t, const struct waiting *ev)
 	uint32_t i = life_of(t, ev->pid, ev->tid);
 
 	/* Its exit was lost. */
-	if (i != NONE)
+	if (i != NONE && !end_with_window(t, i))
 		end_life(t, i, ev->time, CPU_GAP, false);
 	u64map_del(&t->ended, key);
 	if (t->forks.n >= FORKS_MAX)
@@ -187,8 +261,10 @@ static void take_exit(struct cpu_times *t, const struct waiting *ev)
 		struct cpu_thread *th = &t->threads[i];
 
 		th->exited = true;
-		end_life(t, i, ev->time, th->state == CPU_ON ? CPU_ON :
-			 th->state == CPU_STATES ? undecided(th, ev->time) : CPU_GAP, false);
+		if (!is_off(t))
+			resume(t, i);
+		if (!end_with_window(t, i))
+			end_life(t, i, ev->time, th->state == CPU_ON || th->state == CPU_STATES ? at_end(th, ev->time) : CPU_GAP, false);
 	}
 	u64map_del(&t->forks, key);
 	if (t->ended.n >= ENDED_MAX)
@@ -201,10 +277,15 @@ static void take_wakeup(struct cpu_times *t, const struct waiting *ev)
 	uint32_t i = life_of(t, ev->pid, ev->tid);
 	struct cpu_thread *th;
 
+	if (is_off(t))
+		return;
 	if (i == NONE && !u64map_get(&t->ended, key_of(ev->pid, ev->tid)))
 		i = begin_life(t, ev->pid, ev->tid);
-	th = i == NONE ? NULL : &t->threads[i];
-	if (!th || ev->time < th->since)
+	if (i == NONE)
+		return;
+	resume(t, i);
+	th = &t->threads[i];
+	if (ev->time < th->since)
 		return;
 	/*
 	 * On a CPU, it was about to sleep. Either it stays, or it is on its way into the scheduler.
@@ -219,10 +300,13 @@ static void take_schedstat(struct cpu_times *t, const struct waiting *ev)
 	uint32_t i = life_of(t, ev->pid, ev->tid);
 	struct cpu_thread *th;
 
-	if (i == NONE && !u64map_get(&t->ended, key_of(ev->pid, ev->tid)))
+	if (i == NONE && !is_off(t) && !u64map_get(&t->ended, key_of(ev->pid, ev->tid)))
 		i = begin_life(t, ev->pid, ev->tid);
 	if (i == NONE)
 		return;
+	/* Read as recording was switched off, it belongs to the window before. */
+	if (!is_off(t))
+		resume(t, i);
 	th = &t->threads[i];
 	if (!th->have_first) {
 		th->have_first = true;
@@ -233,8 +317,8 @@ static void take_schedstat(struct cpu_times *t, const struct waiting *ev)
 	if (ev->run_ns < th->first_run_ns || ev->wait_ns < th->first_wait_ns)
 		return;
 	th->have_sched = true;
-	th->sched_run_ns = ev->run_ns - th->first_run_ns;
-	th->sched_wait_ns = ev->wait_ns - th->first_wait_ns;
+	th->sched_run_ns = th->earlier_run_ns + ev->run_ns - th->first_run_ns;
+	th->sched_wait_ns = th->earlier_wait_ns + ev->wait_ns - th->first_wait_ns;
 }
 
 static void take(struct cpu_times *t, const struct waiting *ev)
@@ -252,6 +336,10 @@ static void take(struct cpu_times *t, const struct waiting *ev)
 	case W_SCHEDSTAT:
 		take_schedstat(t, ev);
 		break;
+	case W_ON:
+	case W_OFF:
+		take_toggle(t, ev);
+		break;
 	}
 }
 
@@ -267,12 +355,10 @@ static void take_until(struct cpu_times *t, uint64_t time)
 	}
 }
 
-static void put_off(struct cpu_times *t, const struct waiting *ev)
+static void queue(struct cpu_times *t, const struct waiting *ev)
 {
 	uint32_t at;
 
-	if (!is_thread(ev->pid, ev->tid))
-		return;
 	if (!t->waiting)
 		t->waiting = xcalloc(WAITING_MAX, sizeof(*t->waiting));
 	if (t->nwaiting == WAITING_MAX)
@@ -283,6 +369,12 @@ static void put_off(struct cpu_times *t, const struct waiting *ev)
 		t->waiting[(t->first + at) % WAITING_MAX] = t->waiting[(t->first + at - 1) % WAITING_MAX];
 	t->waiting[(t->first + at) % WAITING_MAX] = *ev;
 	cpu_times_until(t, ev->time);
+}
+
+static void put_off(struct cpu_times *t, const struct waiting *ev)
+{
+	if (is_thread(ev->pid, ev->tid))
+		queue(t, ev);
 }
 
 void cpu_times_fork(struct cpu_times *t, const struct ev_task *ev)
@@ -311,6 +403,11 @@ void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev)
 
 	put_off(t, &(struct waiting){ .kind = begins ? W_FORK : W_SCHEDSTAT, .pid = ev->pid, .tid = ev->tid, .time = ev->time,
 				      .run_ns = ev->run_ns, .wait_ns = ev->wait_ns });
+}
+
+void cpu_times_toggle(struct cpu_times *t, const struct ev_toggle *ev)
+{
+	queue(t, &(struct waiting){ .kind = ev->on ? W_ON : W_OFF, .time = ev->time });
 }
 
 /* The life that switches at @time; NONE: it is over, or there is no room. */
@@ -347,13 +444,17 @@ void cpu_times_switch(struct cpu_times *t, const struct ev_switch *ev)
 	t->now = time;
 	cpu_times_until(t, time);
 	take_until(t, time);
+	/* Only some CPUs record, as it is being switched on or off. */
+	if (is_off(t))
+		return;
 	i = switching(t, ev, time);
 	if (i == NONE)
 		return;
+	resume(t, i);
 	th = &t->threads[i];
 	before = th->state;
 	if (before == CPU_STATES) {
-		if (th->forked)
+		if (th->fresh)
 			before = ev->out ? CPU_GAP : CPU_STARTING;
 		else
 			before = ev->out ? CPU_ON : CPU_BEFORE;
@@ -384,16 +485,17 @@ void cpu_times_until(struct cpu_times *t, uint64_t time)
 void cpu_times_end(struct cpu_times *t)
 {
 	take_until(t, UINT64_MAX);
+	if (!is_off(t))
+		present(t)->to = MAX(t->last, present(t)->from);
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct cpu_thread *th = &t->threads[i];
-		enum cpu_state state = (enum cpu_state)th->state;
+		const uint64_t to = t->windows[th->window].to;
+		const enum cpu_state state = at_end(th, to);
 
 		if (life_of(t, th->pid, th->tid) != i)
 			continue;
-		if (state == CPU_STATES)
-			state = undecided(th, t->last);
-		th->open = state != CPU_ON;
-		end_life(t, i, t->last, state, true);
+		th->open = th->window == t->nwindows - 1 && state != CPU_ON;
+		end_life(t, i, to, state, true);
 	}
 }
 
@@ -410,8 +512,8 @@ struct cpu_times_doubts cpu_times_doubts(const struct cpu_times *t)
 	return t->doubts;
 }
 
-void cpu_times_span(const struct cpu_times *t, uint64_t *from, uint64_t *to)
+const struct cpu_window *cpu_times_windows(const struct cpu_times *t, size_t *n)
 {
-	*from = t->start;
-	*to = t->last;
+	*n = t->nwindows;
+	return t->windows;
 }

@@ -1,7 +1,8 @@
 /*
  * When threads were on a CPU and when they were off it, from their switches. Each life of a thread
  * is a sequence of spells without gaps, from its fork or the beginning of the recording to its exit
- * or the end. So on + off + unknown is its wall time, to the nanosecond.
+ * or the end. So on + off + unknown is its wall time, to the nanosecond. While recording is switched
+ * off, no time passes.
  *
  * What is missing is not guessed: if two switches in a row go the same way, others were lost
  * between them, and the time from one to the other is CPU_GAP.
@@ -22,17 +23,24 @@ enum cpu_state {
 	CPU_BLOCKED,	/* it gave the CPU away */
 	CPU_PREEMPTED,	/* it lost the CPU although it could go on running */
 	CPU_STARTING,	/* from its fork until it first runs */
-	CPU_BEFORE,	/* off since the recording began: the reason is unknown */
+	CPU_BEFORE,	/* off since the recording began or went on: the reason is unknown */
 	CPU_GAP,	/* unknown, because switches are missing */
 	CPU_STATES,
 };
 
 #define CPU_TIMES_MAX (1u << 18)	/* lives of threads that are followed */
+#define CPU_WINDOWS_MAX (1u << 20)
+
+/* Switches are recorded in [from, to): ns as in ev_switch.time. */
+struct cpu_window {
+	uint64_t from, to;
+};
 
 /* One life of a thread: a later thread of the same number is another one. */
 struct cpu_thread {
 	uint32_t pid, tid;
 	uint64_t begin, end;		/* ns as in ev_switch.time; @end: also the end so far */
+	uint64_t paused_ns;		/* of these, recording was switched off */
 	uint64_t ns[CPU_STATES];	/* complete after cpu_times_end() */
 	uint64_t spells[CPU_STATES];
 	/*
@@ -47,18 +55,28 @@ struct cpu_thread {
 	uint64_t sched_run_ns, sched_wait_ns;
 	/* State while events come in: */
 	uint8_t state;			/* enum cpu_state, or CPU_STATES: not known yet */
-	bool have_first;
+	uint32_t window;		/* in which it was seen last: @since is in it */
+	bool fresh;			/* it was forked in that one, */
+	bool have_first;		/* and this is its first account there */
+	bool unaccounted;		/* an earlier one has no account */
 	bool woken_early;		/* woken as it was about to leave, just before @since */
 	uint64_t since, waking;		/* ns; 0: not woken */
 	uint64_t first_run_ns, first_wait_ns;
+	uint64_t earlier_run_ns, earlier_wait_ns;	/* accounts of earlier windows */
 };
+
+/* How long it lived while switches were recorded, ns. */
+static inline uint64_t cpu_thread_wall(const struct cpu_thread *th)
+{
+	return th->end - th->begin - th->paused_ns;
+}
 
 struct cpu_spell {
 	uint32_t thread;	/* index in cpu_times_threads() */
 	enum cpu_state state;
 	uint64_t from, to;	/* ns as in ev_switch.time */
 	uint64_t waking;	/* CPU_BLOCKED: when it was woken; 0: not recorded */
-	bool open;		/* it went on after the recording */
+	bool open;		/* it went on after the window */
 	bool before;		/* CPU_BLOCKED: the end of a wait that began before the recording */
 };
 
@@ -97,6 +115,8 @@ void cpu_times_wakeup(struct cpu_times *t, const struct ev_wakeup *ev);
 void cpu_times_miss_wakeups(struct cpu_times *t);
 /* If all times are 0, the thread begins. */
 void cpu_times_schedstat(struct cpu_times *t, const struct ev_schedstat *ev);
+/* At most CPU_WINDOWS_MAX times. */
+void cpu_times_toggle(struct cpu_times *t, const struct ev_toggle *ev);
 /* The recording goes on at least until @time. */
 void cpu_times_until(struct cpu_times *t, uint64_t time);
 /* Ends all lives at the newest time of any event. Call it once, after the last event. */
@@ -105,7 +125,7 @@ void cpu_times_end(struct cpu_times *t);
 /* All lives, in the order in which they were first seen. Borrowed, until the next event. */
 const struct cpu_thread *cpu_times_threads(const struct cpu_times *t, size_t *n);
 struct cpu_times_doubts cpu_times_doubts(const struct cpu_times *t);
-/* Beginning and end of the recording, the latter as far as it is known. */
-void cpu_times_span(const struct cpu_times *t, uint64_t *from, uint64_t *to);
+/* When switches were recorded, in order; complete after cpu_times_end(). Borrowed, as above. */
+const struct cpu_window *cpu_times_windows(const struct cpu_times *t, size_t *n);
 
 #endif

@@ -27,6 +27,7 @@ enum event_type {
 	EVENT_EVENT,
 	EVENT_SCHEDSTAT,
 	EVENT_WAKEUP,
+	EVENT_TOGGLE,
 };
 
 #define STRING_MAX 4095		/* PATH_MAX without its NUL */
@@ -572,6 +573,23 @@ bool event_dec_wakeup_time(const struct cursor *c, uint64_t last, uint64_t *time
 	return cursor_ok(&at);
 }
 
+/* ---- toggle ---- */
+
+void event_enc_toggle(struct event_enc *e, struct strbuf *out, const struct ev_toggle *ev)
+{
+	struct strbuf *b = begin(e);
+
+	put_time(e, ev->time);
+	strbuf_addc(b, ev->on);
+	end(e, out, EVENT_TOGGLE);
+}
+
+static void dec_toggle(struct cursor *c, uint64_t *time, struct ev_toggle *ev)
+{
+	ev->time = get_time(c, time);
+	ev->on = cursor_u8(c) != 0;
+}
+
 /*
  * Decode with @dec into a local struct, then call @op if it is set and the bytes were complete.
  */
@@ -641,6 +659,9 @@ int event_dec_next(struct cursor *c, uint64_t *time, const struct event_ops *ops
 		break;
 	case EVENT_WAKEUP:
 		DISPATCH(ev_wakeup, dec_wakeup, wakeup);
+		break;
+	case EVENT_TOGGLE:
+		DISPATCH(ev_toggle, dec_toggle, toggle);
 		break;
 	}
 	return cursor_ok(&body) ? 0 : -EINVAL;

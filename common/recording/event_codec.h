@@ -40,6 +40,7 @@ void event_enc_budget(struct event_enc *e, struct strbuf *out, const struct ev_b
 void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_event *ev);
 void event_enc_schedstat(struct event_enc *e, struct strbuf *out, const struct ev_schedstat *ev);
 void event_enc_wakeup(struct event_enc *e, struct strbuf *out, const struct ev_wakeup *ev);
+void event_enc_toggle(struct event_enc *e, struct strbuf *out, const struct ev_toggle *ev);
 
 /*
  * Decode the next event of @c and pass it to its callback. *@time is state, 0 at the start of a

@@ -341,6 +341,12 @@ int rec_writer_wakeup(struct rec_writer *w, const struct ev_wakeup *ev)
 	return stream_done(w);
 }
 
+int rec_writer_toggle(struct rec_writer *w, const struct ev_toggle *ev)
+{
+	event_enc_toggle(&w->events, &stream_job(w, true)->col[REC_COL_EVENTS], ev);
+	return stream_done(w);
+}
+
 int rec_writer_event(struct rec_writer *w, const struct ev_event *ev)
 {
 	int err = w->several ? event_table_put(&w->table, ev) : -EINVAL;

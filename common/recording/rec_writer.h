@@ -69,6 +69,7 @@ int rec_writer_container(struct rec_writer *w, const struct ev_container *ev);
 int rec_writer_budget(struct rec_writer *w, const struct ev_budget *ev);
 int rec_writer_schedstat(struct rec_writer *w, const struct ev_schedstat *ev);
 int rec_writer_wakeup(struct rec_writer *w, const struct ev_wakeup *ev);
+int rec_writer_toggle(struct rec_writer *w, const struct ev_toggle *ev);
 /*
  * As above, for a new event or a new period of a known one. The writer remembers events and writes
  * them again at the beginning of each part and file, so one that repeats itself is ignored. Also,

@@ -161,29 +161,49 @@ static bool take_signals(struct loop *l, int fd)
 	return l->signo;
 }
 
+/* Threads' time begins and ends at @time: take what is older before anybody hears of it. */
+static void tell_toggled(struct loop *l, uint64_t time)
+{
+	const struct timespec ripe = to_timespec(time + DRAIN_GUARD_NS);
+
+	if (l->sink->threads.on) {
+		while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ripe, NULL) == EINTR)
+			;
+		drain_round(l->drain, time, l->sink);
+		l->drained(l->settle_ctx, time);
+	}
+	l->toggled(l->settle_ctx, l->on, time);
+}
+
 static void enable(struct loop *l, const struct loop_fds *w)
 {
+	const bool first = !l->enabled_at;
+	uint64_t now;
+
 	if (l->on)
 		return;
 	events_enable(l->ev);
-	l->on = true;
+	now = clock_mono_ns();
+	l->on = l->settling = true;
 	if (l->start_off)
 		pr_info("events enabled");
-	if (l->enabled_at)
-		return;
-	l->enabled_at = clock_mono_ns();
-	if (l->duration_ns)
-		arm(w->deadline, l->enabled_at + l->duration_ns);
-	l->enabled(l->settle_ctx);
+	if (first)
+		l->enabled_at = now;
+	if (first && l->duration_ns)
+		arm(w->deadline, now + l->duration_ns);
+	tell_toggled(l, now);
 }
 
 static void disable(struct loop *l)
 {
+	const uint64_t now = clock_mono_ns();
+
 	if (!l->on)
 		return;
 	events_pause(l->ev);
 	l->on = false;
 	pr_info("events disabled");
+	tell_toggled(l, now);
 }
 
 /* Arms the timer for the next toggle, which may be due already. */
@@ -298,7 +318,6 @@ enum loop_end loop_run(struct loop *l)
 	const struct loop_fds *w = &l->fds;
 	enum loop_end end;
 	struct watch away;
-	bool settling = l->settle;
 	/* What we leave in a roomy ring is taken at the next tick, long before the ring is full. */
 	const uint32_t ripening = events_roomy(l->ev) ? TAG_SIDE : TAG_SIDE | TAG_DATA;
 	unsigned int ticks = 0;
@@ -309,16 +328,17 @@ enum loop_end loop_run(struct loop *l)
 	off_cpu_init(&l->off_cpu, l->ev, l->sink);
 	standstill_init(&l->still, events_ring_ms(l->ev));
 	standstill_drained(&l->still, clock_mono_ns(), ledger_missed(l->sink->ledger));
+	l->settling = true;
 	start(l, w);
 	for (;;) {
 		bool ends;
 		uint32_t tags;
 		int err;
 
-		if (settling)
-			settling = l->settle(l->settle_ctx);
+		if (l->settling)
+			l->settling = l->settle(l->settle_ctx);
 		standstill_wait(&l->still, clock_mono_ns());
-		tags = wait_tags(w, settling ? 0 : longest_wait(l));
+		tags = wait_tags(w, l->settling ? 0 : longest_wait(l));
 		/* Not after a round that takes long. */
 		if (tags & TAG_DEADLINE)
 			events_stop_samples(l->ev);
@@ -329,8 +349,7 @@ enum loop_end loop_run(struct loop *l)
 		if (standstill_woke(&l->still, last))
 			tags |= TAG_SIGNAL;
 		drain_round(l->drain, last - DRAIN_GUARD_NS, l->sink);
-		if (l->drained)
-			l->drained(l->settle_ctx, last - DRAIN_GUARD_NS);
+		l->drained(l->settle_ctx, last - DRAIN_GUARD_NS);
 		/* The next round waits for files of others, and the rings must hold what comes meanwhile. */
 		opener_be(l->drain->side_flood ? &opener_flooded : &opener_hurried);
 		sink_pressure(l->sink, clock_mono_ns(), drain_fill(l->drain, l->least_ring));

@@ -53,10 +53,15 @@ struct loop {
 	 * left.
 	 */
 	bool (*settle)(void *ctx);
-	void (*enabled)(void *ctx);	/* sampling has just begun; not for a command's exec */
-	/* All records until @time (ns) are taken. May be NULL. */
+	/*
+	 * All events have been on since @time (ns), or were until then. All records that are not newer are
+	 * taken, and of switches no others. Not for a command's exec. The first call is in enabled_at.
+	 */
+	void (*toggled)(void *ctx, bool on, uint64_t time);
+	/* All records until @time (ns) are taken. */
 	void (*drained)(void *ctx, uint64_t time);
-	void *settle_ctx;		/* for both */
+	void *settle_ctx;		/* for all three */
+	bool settling;
 	bool usr2_told;
 	bool on;			/* sampling is on */
 	size_t next_toggle;

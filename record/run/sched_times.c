@@ -24,9 +24,12 @@
 #define CUT_SLICE_NS 5000000ull
 #define CUT_SHARE 50
 
-void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target)
+void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target, bool off)
 {
 	*st = (struct sched_times){ .sink = sink, .target = target };
+	sink->sums.start = rec_writer_start(sink->w);
+	if (off)
+		sched_times_toggle(st, false, sink->sums.start);
 }
 
 void sched_times_fini(struct sched_times *st)
@@ -34,6 +37,7 @@ void sched_times_fini(struct sched_times *st)
 	free(st->v);
 	free(st->threads);
 	free(st->last);
+	free(st->resumed);
 }
 
 static bool read_text(int procfd, const char *name, char text[TEXT_MAX])
@@ -188,7 +192,8 @@ void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx)
 		closedir(dir);
 }
 
-void sched_times_end(struct sched_times *st)
+/* Reads the times of all threads that live and whose first times are in the recording. */
+static void read_known(struct sched_times *st)
 {
 	const uint64_t until = clock_mono_ns() + SCHED_TIMES_END_NS;
 	const struct switch_threads *t = &st->sink->threads;
@@ -207,6 +212,13 @@ void sched_times_end(struct sched_times *st)
 		}
 		close(procfd);
 	}
+}
+
+void sched_times_end(struct sched_times *st)
+{
+	/* Otherwise they were read as it went off. */
+	if (!st->off)
+		read_known(st);
 }
 
 /* Its process, and with it the container, which readers know from its cgroup. */
@@ -244,6 +256,60 @@ void sched_times_write(struct sched_times *st, uint64_t time)
 		memmove(st->v, st->v + done, st->n * sizeof(*st->v));
 }
 
+/* ---- switched off and on ---- */
+
+static void write_toggle(struct sched_times *st, uint64_t time)
+{
+	sink_written(st->sink, rec_writer_toggle(st->sink->w, &(struct ev_toggle){ .time = time, .on = !st->off }));
+}
+
+void sched_times_toggle(struct sched_times *st, bool on, uint64_t time)
+{
+	uint64_t key, known;
+	size_t it = 0;
+
+	if (!st->sink->threads.on || on == !st->off)
+		return;
+	st->off = !on;
+	write_toggle(st, time);
+	switch_sums_toggle(&st->sink->sums, on, time);
+	/* Each file needs what its threads have from now on. */
+	st->cutting = false;
+	st->nresumed = st->resumed_at = 0;
+	if (!on)
+		read_known(st);
+	while (on && u64map_next(&st->sink->threads.known, &it, &key, &known)) {
+		if (!known)
+			continue;
+		XGROW(st->resumed, st->nresumed, st->resumed_cap);
+		st->resumed[st->nresumed++] = key;
+	}
+}
+
+static void begin_again(struct sched_times *st, uint64_t key)
+{
+	const uint32_t pid = (uint32_t)(key >> 32), tid = (uint32_t)key;
+	const int procfd = u64map_get(&st->sink->threads.known, key) ? nsopen_process(pid) : -1;
+	struct ev_schedstat ev;
+
+	if (procfd < 0)
+		return;
+	if (read_thread(procfd, pid, tid, &ev) && (ev.run_ns || ev.wait_ns || ev.slices) && !has_ended(procfd, pid, tid)) {
+		switch_sums_found(&st->sink->sums, pid, tid, ev.run_ns);
+		keep(st, &ev);
+	}
+	close(procfd);
+}
+
+bool sched_times_resume(struct sched_times *st)
+{
+	const uint64_t until = clock_mono_ns() + CUT_SLICE_NS;
+
+	while (st->resumed_at < st->nresumed && clock_mono_ns() < until)
+		begin_again(st, st->resumed[st->resumed_at++]);
+	return st->resumed_at < st->nresumed;
+}
+
 /* ---- the end of a segment ---- */
 
 /* Lists the threads that switched at @since or later, or those that did not. */
@@ -279,7 +345,9 @@ static void ask_thread(struct sched_times *st, uint64_t key)
 	if (procfd < 0)
 		return;
 	/* One that has never run begins with its first switch. */
-	if (read_thread(procfd, pid, tid, &ev) && (ev.run_ns || ev.wait_ns || ev.slices)) {
+	if (st->off) {
+		tell(st->sink, pid, tid, st->drained);
+	} else if (read_thread(procfd, pid, tid, &ev) && (ev.run_ns || ev.wait_ns || ev.slices)) {
 		keep(st, &ev);
 		XGROW(st->last, st->nlast, st->last_cap);
 		st->last[st->nlast++] = st->v[st->n - 1];
@@ -311,6 +379,8 @@ bool sched_times_cut(struct sched_times *st, uint64_t since)
 
 void sched_times_again(struct sched_times *st, uint64_t now)
 {
+	if (st->off)
+		write_toggle(st, now);
 	for (size_t i = 0; i < st->nlast; i++) {
 		struct ev_schedstat *ev = &st->last[i];
 

@@ -1,8 +1,8 @@
 /*
  * The kernel's own times of threads (/proc/PID/task/TID/schedstat), for recordings of switches. They
  * tell how long a thread waited for a CPU after it was woken, and whether one that never switches
- * runs or waits. They are read when recording begins and when it ends. What a thread had when it
- * exited, nobody can read any more.
+ * runs or waits. They are read when recording begins and when it ends, also where it is switched off
+ * in between. What a thread had when it exited, nobody can read any more.
  *
  * The files need neither a file system nor a process's memory, so they never wait, and are read
  * without an opener (nsopen.h).
@@ -35,16 +35,31 @@ struct sched_times {
 	size_t nlast, last_cap;
 	uint64_t left_ns;		/* CPU time that asking may still take */
 	bool cutting, told;
+	/* Recording goes on: these threads were there before, and [0, resumed_at) have been asked. */
+	uint64_t *resumed;		/* owned; switch_threads_key() */
+	size_t nresumed, resumed_cap, resumed_at;
+	bool off;			/* it is switched off */
 };
 
-/* Does nothing later if @sink does not take switches. */
-void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target);
+/*
+ * Does nothing later if @sink does not take switches. @off: recording begins with sched_times_toggle(), and
+ * not at once.
+ */
+void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target, bool off);
 void sched_times_fini(struct sched_times *st);
 
 /* Reads the times of the first thread of @pid. Without an answer, @ev has no thread. */
 void sched_times_read(uint32_t pid, struct ev_schedstat *ev);
 /* Reads the times that the recorded threads of process @pid have now. */
 void sched_times_begin(struct sched_times *st, uint32_t pid);
+/*
+ * All switches are recorded from @time (ns) on, or were until then. Once all that is not newer is
+ * written, this writes it, and reads the times of threads as it goes off. As it goes on,
+ * sched_times_resume() reads those of all threads that were there before: in slices of some
+ * milliseconds, until it returns false.
+ */
+void sched_times_toggle(struct sched_times *st, bool on, uint64_t time);
+bool sched_times_resume(struct sched_times *st);
 /*
  * A file or segment of a series is about to end, which began at @since (ns): its threads have to be in
  * it, and in the next one, also if nothing happens to them there. Reads the times of all that live and
@@ -57,7 +72,7 @@ bool sched_times_cut(struct sched_times *st, uint64_t since);
 void sched_times_again(struct sched_times *st, uint64_t now);
 /* Calls @fn for each process of the host that is no kernel thread. */
 void sched_times_all(void (*fn)(void *ctx, uint32_t pid), void *ctx);
-/* Reads them again, for all threads that live and whose first times are in the recording. */
+/* Reads them again, for all threads that live and whose first times are in the recording, unless it is off. */
 void sched_times_end(struct sched_times *st);
 /*
  * Writes who the threads are that have no sample: those that never woke up, and others that were not

@@ -169,7 +169,7 @@ static int take_priority(const struct session *s)
 }
 
 static bool settle(void *ctx);
-static void sampling_began(void *ctx);
+static void toggled(void *ctx, bool on, uint64_t time);
 static void drained(void *ctx, uint64_t time);
 
 /*
@@ -217,7 +217,7 @@ static int prepare(struct session *s)
 		.duration_ns = o->duration_ns,
 		.least_ring = RING_TELLING * s->ev.record_bytes,
 		.settle = settle,
-		.enabled = sampling_began,
+		.toggled = toggled,
 		.drained = drained,
 		.settle_ctx = s,
 	};
@@ -263,12 +263,11 @@ static uint32_t tgid_of(uint32_t tid)
 {
 	int fd = nsopen_procfile(tid, "status"), err;
 	uint32_t tgid = 0;
-	size_t len;
 	char *text;
 
 	if (fd < 0)
 		return 0;
-	text = nsopen_slurp(fd, STATUS_MAX, &len, &err);
+	text = nsopen_slurp(fd, STATUS_MAX, NULL, &err);
 	close(fd);
 	if (text)
 		tgid = procfs_status_tgid(text);
@@ -326,7 +325,7 @@ static bool settle(void *ctx)
 		if (s->target.kind != TARGET_ALL)
 			read_process(s, pid);
 	}
-	return s->next_pid < s->npids;
+	return s->next_pid < s->npids || sched_times_resume(&s->sched);
 }
 
 static bool exec_since(void *ctx, uint32_t pid, uint64_t time)
@@ -490,9 +489,8 @@ static int open_writer(struct session *s)
 		s->sink->cgroups.filter = &s->target.cgroups;
 	s->sink->threads.on = events_waits(&s->ev) != SIZE_MAX;
 	s->sink->woken_at = s->wakeups.pid_at;
-	s->sink->sums.start = rec_writer_start(s->w);
 	s->sink->threads.all = s->target.kind != TARGET_CGROUPS;
-	sched_times_init(&s->sched, s->sink, &s->target);
+	sched_times_init(&s->sched, s->sink, &s->target, !enabled_by_exec(s));
 	if (enabled_by_exec(s)) {
 		switch_threads_execs(&s->sink->threads, (uint32_t)s->child.pid);
 		s->sched.before = s->before_exec;
@@ -515,11 +513,12 @@ static void drained(void *ctx, uint64_t time)
 	sched_times_write(&s->sched, time);
 }
 
-static void sampling_began(void *ctx)
+static void toggled(void *ctx, bool on, uint64_t time)
 {
 	struct session *s = ctx;
 
-	if (s->facts)
+	sched_times_toggle(&s->sched, on, time);
+	if (s->facts && time == s->loop.enabled_at)
 		cgroup_coverage_begin(&s->ran, &s->target, cgroup_facts_cpu(s->facts));
 }
 

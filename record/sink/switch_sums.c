@@ -1,7 +1,5 @@
 #include "sink/switch_sums.h"
 
-#include <stdbool.h>
-
 #include "base/util.h"
 
 #define STATE_BITS 3
@@ -11,6 +9,7 @@
 
 enum {
 	BEFORE,		/* it has no switch so far; in place of the time: its account when the recording began */
+	PAUSED,		/* it has not been seen since the recording goes on */
 	STARTING,	/* forked, and has not run yet */
 	ON,
 	OFF,
@@ -68,15 +67,62 @@ static void sweep(struct switch_sums *s)
 	s->sweep_at = 2 * live.n;
 }
 
+/* The time of a thread up to @to, where its life ends or recording was switched off. */
+static void end_spell(struct switch_sums *s, uint64_t v, uint64_t to)
+{
+	if (state_of(v) == ON)
+		s->on_ns += spell(s, v, to);
+	else if (state_of(v) == OFF || state_of(v) == BEFORE)
+		s->off_ns += spell(s, v, to);
+}
+
+/* The thread is seen: it may be the first time since the recording goes on. */
+static void see(uint64_t *v)
+{
+	if (state_of(*v) == PAUSED)
+		*v = pack(0, BEFORE);
+}
+
+/* Recording goes on. Who has not run yet may have done so in between. */
+static void resume(struct switch_sums *s)
+{
+	struct u64map live = U64MAP_INIT;
+	uint64_t key, v;
+	size_t it = 0;
+
+	while (u64map_next(&s->threads, &it, &key, &v)) {
+		end_spell(s, v, s->stop);
+		if (state_of(v) != STARTING)
+			*u64map_put(&live, key, NULL) = state_of(v) == ENDED ? v : pack(0, PAUSED);
+	}
+	u64map_fini(&s->threads);
+	s->threads = live;
+}
+
+void switch_sums_toggle(struct switch_sums *s, bool on, uint64_t time)
+{
+	if (on != s->off)
+		return;
+	if (on) {
+		resume(s);
+		s->start = time;
+	} else {
+		s->stop = time;
+	}
+	s->off = !on;
+}
+
 void switch_sums_found(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns)
 {
 	bool is_new;
-	uint64_t *v = u64map_put(&s->threads, key_of(pid, tid), &is_new);
+	uint64_t *v;
 
-	if (!is_new)
+	if (s->off)
 		return;
-	*v = pack(run_ns, BEFORE);
-	s->nthreads++;
+	v = u64map_put(&s->threads, key_of(pid, tid), &is_new);
+	s->nthreads += is_new;
+	if (is_new || state_of(*v) == PAUSED)
+		*v = pack(run_ns, BEFORE);
 }
 
 void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t time)
@@ -86,7 +132,9 @@ void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64
 
 	sweep(s);
 	v = u64map_put(&s->threads, key_of(pid, tid), &is_new);
-	if (!is_new && state_of(*v) != ENDED && state_of(*v) != STARTING)
+	if (!is_new && s->off)
+		end_spell(s, *v, s->stop);
+	else if (!is_new && state_of(*v) != ENDED && state_of(*v) != STARTING && state_of(*v) != PAUSED)
 		s->unknown_ns += spell(s, *v, time);
 	*v = pack(time, STARTING);
 }
@@ -95,14 +143,18 @@ uint64_t switch_sums_since(const struct switch_sums *s, uint32_t pid, uint32_t t
 {
 	const uint64_t *v = u64map_get(&s->threads, key_of(pid, tid));
 
-	return v && state_of(*v) != BEFORE ? since_of(s, *v) : 0;
+	return v && state_of(*v) != BEFORE && state_of(*v) != PAUSED ? since_of(s, *v) : 0;
 }
 
 void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw)
 {
 	bool is_new;
-	uint64_t *v = u64map_put(&s->threads, key_of(sw->pid, sw->tid), &is_new), ns;
+	uint64_t *v, ns;
 
+	if (s->off)
+		return;
+	v = u64map_put(&s->threads, key_of(sw->pid, sw->tid), &is_new);
+	see(v);
 	if (is_new) {
 		*v = pack(0, BEFORE);
 		s->nthreads++;
@@ -129,12 +181,12 @@ void switch_sums_exit(struct switch_sums *s, const struct ev_task *ev)
 	bool is_new;
 	uint64_t *v = u64map_put(&s->threads, key_of(ev->pid, ev->tid), &is_new);
 
-	if (!is_new && state_of(*v) == ON)
-		s->on_ns += spell(s, *v, ev->time);
-	else if (!is_new && state_of(*v) == BEFORE)
-		s->off_ns += spell(s, *v, ev->time);
-	else if (!is_new && state_of(*v) == OFF)
+	if (!is_new && !s->off)
+		see(v);
+	if (!is_new && !s->off && state_of(*v) == OFF)
 		s->unknown_ns += spell(s, *v, ev->time);
+	else if (!is_new)
+		end_spell(s, *v, s->off ? s->stop : ev->time);
 	*v = pack(ev->time, ENDED);
 }
 
@@ -143,9 +195,12 @@ void switch_sums_read(struct switch_sums *s, const struct ev_schedstat *ev)
 	uint64_t *v = u64map_get(&s->threads, key_of(ev->pid, ev->tid));
 	const uint64_t first = v ? *v >> STATE_BITS : 0;
 
-	s->last = MAX(s->last, ev->time);
+	if (!s->off)
+		s->last = MAX(s->last, ev->time);
+	if (v && !s->off && state_of(*v) == PAUSED)
+		*v = pack(ev->run_ns, BEFORE);
 	/* Without a switch, it ran all the time or never. */
-	if (v && state_of(*v) == BEFORE && ev->run_ns > first && ev->run_ns - first > spell(s, *v, ev->time) / 2)
+	if (v && state_of(*v) == BEFORE && ev->run_ns > first && ev->run_ns - first > spell(s, *v, s->off ? s->stop : ev->time) / 2)
 		*v = pack(s->start, ON);
 }
 
@@ -154,11 +209,7 @@ void switch_sums_end(struct switch_sums *s)
 	uint64_t key, v;
 	size_t it = 0;
 
-	while (u64map_next(&s->threads, &it, &key, &v)) {
-		if (state_of(v) == ON)
-			s->on_ns += spell(s, v, s->last);
-		else if (state_of(v) == OFF || state_of(v) == BEFORE)
-			s->off_ns += spell(s, v, s->last);
-	}
+	while (u64map_next(&s->threads, &it, &key, &v))
+		end_spell(s, v, s->off ? s->stop : s->last);
 	u64map_clear(&s->threads);
 }

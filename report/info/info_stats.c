@@ -287,6 +287,14 @@ static int on_schedstat(void *ctx, const struct ev_schedstat *ev)
 	return 0;
 }
 
+static int on_toggle(void *ctx, const struct ev_toggle *ev)
+{
+	struct collect *c = ctx;
+
+	cpu_times_toggle(c->st->times.times, ev);
+	return 0;
+}
+
 static int on_event(void *ctx, const struct ev_event *ev)
 {
 	struct collect *c = ctx;
@@ -393,6 +401,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 		.absence = on_absence, .container = on_container, .budget = on_budget,
 		.event = on_event,
 		.fork = on_fork, .exit = on_task_exit, .cpu_switch = on_switch, .wakeup = on_wakeup, .schedstat = on_schedstat,
+		.toggle = on_toggle,
 	};
 	struct collect c = { .st = st };
 	int err;

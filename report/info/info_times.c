@@ -48,14 +48,9 @@ static const char *name_of(const struct info_times *it, const struct cpu_thread 
 	return id ? intern_str(it->strings, (uint32_t)*id) : "";
 }
 
-static uint64_t wall(const struct cpu_thread *th)
-{
-	return th->end - th->begin;
-}
-
 static uint64_t off(const struct cpu_thread *th)
 {
-	return wall(th) - th->ns[CPU_ON] - th->ns[CPU_GAP];
+	return cpu_thread_wall(th) - th->ns[CPU_ON] - th->ns[CPU_GAP];
 }
 
 static struct cpu_thread sum_of(const struct cpu_thread *th, size_t n)
@@ -63,7 +58,7 @@ static struct cpu_thread sum_of(const struct cpu_thread *th, size_t n)
 	struct cpu_thread sum = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		sum.end += wall(&th[i]);
+		sum.end += cpu_thread_wall(&th[i]);
 		for (int s = 0; s < CPU_STATES; s++) {
 			sum.ns[s] += th[i].ns[s];
 			sum.spells[s] += th[i].spells[s];
@@ -85,7 +80,7 @@ static void row_text(const struct cpu_thread *th, const char *name, FILE *to)
 	struct strbuf sb = STRBUF_INIT;
 
 	escape_name(&sb, *name ? name : "[no_name]");
-	fprintf(to, "%12.6f %12.6f %12.6f %12.6f  %s", seconds(wall(th)), seconds(th->ns[CPU_ON]), seconds(off(th)),
+	fprintf(to, "%12.6f %12.6f %12.6f %12.6f  %s", seconds(cpu_thread_wall(th)), seconds(th->ns[CPU_ON]), seconds(off(th)),
 		seconds(th->ns[CPU_GAP]), sb.s ? sb.s : "");
 	if (th->tid)
 		fprintf(to, "-%" PRIu32 "/%" PRIu32, th->pid, th->tid);
@@ -97,8 +92,8 @@ static int by_wall(const void *pa, const void *pb)
 {
 	const struct cpu_thread *a = *(const struct cpu_thread *const *)pa, *b = *(const struct cpu_thread *const *)pb;
 
-	if (wall(a) != wall(b))
-		return wall(a) > wall(b) ? -1 : 1;
+	if (cpu_thread_wall(a) != cpu_thread_wall(b))
+		return cpu_thread_wall(a) > cpu_thread_wall(b) ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
@@ -139,7 +134,7 @@ static void thread_json(const struct info_times *it, const struct cpu_thread *th
 	json_u64(j, "pid", th->pid);
 	json_u64(j, "tid", th->tid);
 	json_name(j, "comm", name_of(it, th));
-	json_u64(j, "wall_ns", wall(th));
+	json_u64(j, "wall_ns", cpu_thread_wall(th));
 	json_u64(j, "on_ns", th->ns[CPU_ON]);
 	json_u64(j, "off_ns", off(th));
 	json_u64(j, "unknown_ns", th->ns[CPU_GAP]);

@@ -287,12 +287,14 @@ static struct u64map places_of(const struct states *s)
 static void find_parked(struct states *s)
 {
 	struct u64map at = places_of(s);
-	uint64_t from, to, all, key, ns;
-	size_t it = 0;
+	uint64_t all = 0, key, ns;
+	size_t it = 0, n;
+	const struct cpu_window *recorded = cpu_times_windows(waits_times(s->cw->waits), &n);
 
-	cpu_times_span(waits_times(s->cw->waits), &from, &to);
+	for (size_t i = 0; i < n; i++)
+		all += time_windows_within(&s->cw->windows, recorded[i].from, recorded[i].to);
 	/* At least something: without any time, every stack would have most of it. */
-	all = MAX(time_windows_within(&s->cw->windows, from, to) / 100, 1ull);
+	all = MAX(all / 100, 1ull);
 	while (u64map_next(&at, &it, &key, &ns)) {
 		const uint64_t *unknown = u64map_get(&at, key >> 32 << 32);
 		const uint64_t rest = unknown && (uint32_t)key ? all - MIN(*unknown / 100, all) : all;
@@ -328,10 +330,10 @@ static void sum_up(struct states *s)
 			continue;
 		}
 		sum->threads++;
-		sum->wall_ns += th[i].end - th[i].begin;
+		sum->wall_ns += cpu_thread_wall(&th[i]);
 		sum->on_ns += th[i].ns[CPU_ON];
 		sum->gap_ns += th[i].ns[CPU_GAP];
-		sum->off_ns += th[i].end - th[i].begin - th[i].ns[CPU_ON] - th[i].ns[CPU_GAP];
+		sum->off_ns += cpu_thread_wall(&th[i]) - th[i].ns[CPU_ON] - th[i].ns[CPU_GAP];
 		sum->open += th[i].open;
 		sum->by_kernel |= th[i].have_sched;
 		sum->by_wakeups |= th[i].queued > 0;

@@ -426,6 +426,15 @@ static int on_schedstat(void *ctx, const struct ev_schedstat *ev)
 	return 0;
 }
 
+static int on_toggle(void *ctx, const struct ev_toggle *ev)
+{
+	struct replay *rp = ctx;
+
+	if (rp->times)
+		cpu_times_toggle(rp->times, ev);
+	return 0;
+}
+
 /* Position in rp->active of the first symbol that starts above @addr. */
 static size_t active_above(const struct replay *rp, uint64_t addr)
 {
@@ -601,6 +610,7 @@ int replay_begin(struct replay *rp, struct rec_reader *r,
 		.cpu_switch = on_switch,
 		.wakeup = on_wakeup,
 		.schedstat = on_schedstat,
+		.toggle = on_toggle,
 		.sample = on_sample,
 	};
 	rp->fn = fn;

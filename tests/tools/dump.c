@@ -171,6 +171,12 @@ static int on_wakeup(void *ctx, const struct ev_wakeup *e)
 	return 0;
 }
 
+static int on_toggle(void *ctx, const struct ev_toggle *e)
+{
+	fprintf(ctx, "event toggle time=%" U " on=%d\n", e->time, e->on);
+	return 0;
+}
+
 static int on_switch(void *ctx, const struct ev_switch *e)
 {
 	fprintf(ctx, "event switch time=%" U " cpu=%u pid=%u tid=%u %s\n", e->time, e->cpu, e->pid, e->tid,
@@ -289,6 +295,7 @@ int main(int argc, char **argv)
 		.cpu_switch = on_switch,
 		.schedstat = on_schedstat,
 		.wakeup = on_wakeup,
+		.toggle = on_toggle,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

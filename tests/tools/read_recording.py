@@ -141,6 +141,7 @@ EVENTS = {
 		      'fields:text'),
 	14: ('schedstat', 'time pid tid run wait slices'),
 	15: ('wakeup', 'time pid tid cpu'),
+	16: ('toggle', 'time on:u8'),
 }
 
 

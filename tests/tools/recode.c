@@ -170,6 +170,12 @@ static int on_wakeup(void *ctx, const struct ev_wakeup *e)
 	return rec_writer_wakeup(writer(ctx), e);
 }
 
+static int on_toggle(void *ctx, const struct ev_toggle *e)
+{
+	digest_event(ctx, (uint64_t[]){ e->time, e->on }, 2, (const char *[]){ NULL });
+	return rec_writer_toggle(writer(ctx), e);
+}
+
 static int on_switch(void *ctx, const struct ev_switch *e)
 {
 	digest_event(ctx, (uint64_t[]){ e->time, e->pid, e->tid, e->cpu, e->out, e->preempted }, 6, (const char *[]){ NULL });
@@ -329,6 +335,8 @@ static int put_made(struct recode *rc, struct sample_in *in)
 		err = rec_writer_wakeup(writer(rc), &(struct ev_wakeup){ sw.time + 901, sw.pid, sw.tid + 1, sw.cpu });
 	if (!err && !(dice % 9))
 		err = rec_writer_schedstat(writer(rc), &(struct ev_schedstat){ sw.time + 902, sw.pid, sw.tid, dice, dice / 2, 3 });
+	if (!err && !(dice % 13))
+		err = rec_writer_toggle(writer(rc), &(struct ev_toggle){ sw.time + 903, dice & 1 });
 	sw.time += 1500;
 	sw.out = true;
 	sw.preempted = dice % 3;
@@ -405,7 +413,7 @@ static int recode(struct recode *rc, struct rec_reader *r, unsigned long times)
 		.exit = on_exit_event, .cgroup = on_cgroup, .ksymbol = on_ksymbol,
 		.pressure = on_pressure, .absence = on_absence, .container = on_container,
 		.budget = on_budget, .event = on_event, .cpu_switch = on_switch, .schedstat = on_schedstat,
-		.wakeup = on_wakeup,
+		.wakeup = on_wakeup, .toggle = on_toggle,
 		.sample = on_sample,
 	};
 	struct ev_ledger ledger;

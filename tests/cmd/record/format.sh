@@ -65,6 +65,7 @@ has "several events: payloads" '^sample.* event=[0-9]+ payload=[1-9]'
 has "several events: switches" '^event switch .* preempted'
 has "several events: wakeups" '^event wakeup '
 has "several events: the kernel's times" '^event schedstat '
+has "several events: switched on and off" '^event toggle time=[0-9]+ on=[01]$'
 cp "$T/recoded" "$T/data"
 recoded "several events, without compression" 1 plain
 recorded "two events" 30 -F 499 -e context-switches/period=1/ -- "$TARGETS/spin" --cpu --threads 2 0.2

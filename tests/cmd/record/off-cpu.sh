@@ -30,6 +30,14 @@ same_sums() {
 		| s("; (?<x>[0-9]+) thread") == $n and near(s(": (?<x>[0-9.]+) s ="); $t.wall_ns) and near(s("= (?<x>[0-9.]+) s on"); $t.on_ns)
 		and near(s("CPU [+] (?<x>[0-9.]+) s off"); $t.off_ns) and near(([$line | capture("off it [+] (?<x>[0-9.]+)").x | tonumber] | add // 0); $t.unknown_ns)'
 }
+# FILE, read before: ns in which its switches were recorded, from the beginning in its header on
+recorded() {
+	awk -v since="$(od -An -tu8 -j32 -N8 "$1" | tr -d ' ')" 'BEGIN { on = 1 }
+	$1 != "event" || $2 !~ /^(switch|wakeup|schedstat|fork|exit|container|toggle)$/ { next }
+	{ t = substr($3, 6) + 0; last = t > last ? t : last }
+	$2 == "toggle" && on != ($4 == "on=1") { on = !on; if (on) since = t; else sum += t - since }
+	END { printf "%.0f\n", sum + (on ? last - since : 0) }' "$1.txt"
+}
 # FILE: "OUTS INS TWICE SAMPLES"; TWICE: switches of a thread that go the same way as the one before
 switches() {
 	awk '$1 == "sample" { samples++ }
@@ -131,7 +139,9 @@ for f in steady steady-all; do
 done
 "$NSPROF" info --json steady | jq -c '.cpu_times.threads[]' >threads
 is "all are known, also those that never switch" "$(jq -s 'map(.kernel_on_ns != null) | all and length == 3' threads)" true
-is "all as long as the recording" "$(jq .wall_ns threads | sort -u | wc -l)" 1
+check "read" read_it steady
+check "it says when recording was switched on" grep -q '^event toggle .* on=1$' steady.txt
+is "all as long as switches were recorded" "$(jq .wall_ns threads | sort -u)" "$(recorded steady)"
 is "who never switches never ran" "$(jq -s 'map(select(.waits == 0) | .kernel_on_ns == 0 and .before_ns == .wall_ns) | all' threads)" true
 # The kernel counts up to a tick later, and a switch for the thread that leaves or comes.
 is "the kernel's times on a CPU are within those by switches" \
@@ -141,6 +151,18 @@ is "and one of them computes" "$(jq -s 'map(select(.kernel_on_ns > 1000000)) | l
 check "threads that begin and end" record --off-cpu=1 -o lives -- "$BUILD/tests/targets/waits" 0.3 alternate poll
 "$NSPROF" info --json lives | jq -c '.cpu_times.threads[] | select(.pid != .tid)' >threads
 is "none was there before, and none has unknown time" "$(jq -s 'map(.before_ns == 0 and .unknown_ns == 0) | all and length == 2' threads)" true
+
+# There is always one that was forked before and runs when recording is switched on.
+bash -c 'while :; do (for ((i = 0; i < 20000; i++)); do :; done); done' &
+forks=$!
+later "kill $forks"
+check "threads that are forked before switches are recorded" record --off-cpu -D 200 -p $forks --duration 0.3 -o forked
+kill $forks
+"$NSPROF" info --json forked | jq -c '.cpu_times.threads[]' >threads
+check "read" read_it forked
+is "none has unknown time" "$(jq -s 'map(.unknown_ns) | add' threads)" 0
+is "the one that forks is as old as the recording of switches" "$(jq "select(.tid == $forks) | .wall_ns" threads)" "$(recorded forked)"
+is "and none is older" "$(jq -s "map(select(.wall_ns > $(recorded forked))) | length" threads)" 0
 
 # It sleeps within a millisecond, long before the recorder has opened its file.
 check "a command that sleeps at once" record --off-cpu=1 -o sleeps -- sleep 0.3
@@ -206,6 +228,48 @@ for f in series.* $(compgen -G 'series-all.*') series-kept; do
 	like "$f: --all has it as it is" "$("$NSPROF" symbolize -q --all --event off-cpu --by process,thread "$f")" "waits-$steady;sleeper-$steady/$sleeper;\[before recording\];\[blocked\] [0-9]+"
 done
 
+# Recording is switched off for a while.
+"$BUILD/tests/targets/waits" 60 sleeper runner alternate >/dev/null &
+steady=$!
+later "kill $steady"
+wait_for "[ \$(ls /proc/$steady/task | wc -l) = 4 ] && grep -qs '^alternate$' /proc/$steady/task/*/comm" 10
+sleeper=$(grep -ls '^sleeper$' /proc/$steady/task/*/comm | cut -d/ -f5)
+runner=$(grep -ls '^runner$' /proc/$steady/task/*/comm | cut -d/ -f5)
+mkfifo ctl ack
+exec 7<>ack 8<>ctl
+# FILE ARG...
+pause() {
+	local file=$1 answer command paused
+	shift
+	"$NSPROF" record --off-cpu -p $steady --control fifo:ctl,ack -o "$file" "$@" 2>"$file.err" &
+	paused=$!
+	for command in ping disable enable stop; do
+		[ $command = ping ] || computes "$runner" 300
+		echo $command >&8
+		answer=
+		read -r -t 20 -u 7 answer
+		is "$file: $command" "$answer" ack
+	done
+	wait $paused
+}
+pause paused
+pause pauses --switch-output=0.1s
+kill $steady
+same_sums paused 0.03
+for f in paused pauses.*[0-9]; do
+	check "read $f" read_it "$f"
+	ns=$(recorded "$f")
+	"$NSPROF" info --json "$f" | jq -c '.cpu_times // {threads: []} | .threads[]' >threads
+	is "$f: all threads are as long as switches were recorded" "$(jq .wall_ns threads | sort -u)" "${ns#0}"
+	is "$f: all of it on and off the CPU" "$(jq -s 'map(.on_ns + .off_ns == .wall_ns and .unknown_ns == 0) | all' threads)" true
+done
+"$NSPROF" info --json paused | jq -c '.cpu_times.threads[]' >threads
+is "paused: the kernel tells of all" "$(jq -s 'map(.kernel_on_ns != null and .kernel_on_ns <= .on_ns * 1.1 + 2e7) | all and length == 4' threads)" true
+is "paused: one that sleeps all the time is parked" \
+	"$("$NSPROF" symbolize -q --event off-cpu --by process,thread paused | grep "sleeper-$steady/$sleeper;")" \
+	"waits-$steady;sleeper-$steady/$sleeper;[parked];[blocked] $(recorded paused)"
+check "several files begin while it is off" test "$(grep -l '^event toggle .* on=0$' pauses.*.txt | wc -l)" -ge 2
+
 check_rc "no number of switches" 129 record --off-cpu=0 -o no -- true
 check_rc "no time" 129 record --off-cpu --off-cpu-thresh 1x -o no -- true
 check_rc "a time for nothing" 129 record --off-cpu-thresh 1ms -o no -- true
@@ -225,7 +289,8 @@ sum() { awk '{ n += $NF } END { printf "%.0f\n", n }'; }
 "$NSPROF" symbolize -q --event off-cpu brief >folded
 is "add up to what the switches say" "$(grep '^alternate;\[shorter than 4 ms\];\[[a-z]*\] [0-9]*$' folded | sum)" \
 	"$(awk '$3 ~ /^time=/ && ($2 == "switch" || $2 == "schedstat") { t = substr($3, 6); end = t > end ? t : end }
-		$2 != "switch" || $3 !~ /^time=/ { next }
+		$2 == "toggle" { on = substr($3, 6) }
+		$2 != "switch" || $3 !~ /^time=/ || t <= on { next }
 		$NF != "in" { left[$6] = t; next }
 		left[$6] { ns = t - left[$6]; left[$6] = 0; if (ns < 4000000) n += ns }
 		END { for (i in left) if (left[i] && end - left[i] < 4000000) n += end - left[i]; printf "%.0f\n", n }' brief.txt)"

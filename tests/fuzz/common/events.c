@@ -46,10 +46,11 @@ static int container(void *ctx, const struct ev_container *e)
 static int budget(void *ctx, const struct ev_budget *e) { (void)ctx; fuzz_read_text(e->cgroup); return 0; }
 static int wakeup(void *ctx, const struct ev_wakeup *e) { (void)ctx; fuzz_read(e, sizeof(*e)); return 0; }
 static int schedstat(void *ctx, const struct ev_schedstat *e) { (void)ctx; fuzz_read(e, sizeof(*e)); return 0; }
+static int toggle(void *ctx, const struct ev_toggle *e) { (void)ctx; fuzz_read(e, sizeof(*e)); return 0; }
 
 static const struct event_ops ops = {
 	.dso = dso, .proc = proc, .mmap = map, .comm = comm, .cgroup = cgroup, .ksymbol = ksymbol, .event = event,
-	.container = container, .budget = budget, .wakeup = wakeup, .schedstat = schedstat,
+	.container = container, .budget = budget, .wakeup = wakeup, .schedstat = schedstat, .toggle = toggle,
 };
 
 static void events(const uint8_t *data, size_t size)

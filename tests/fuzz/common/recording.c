@@ -33,6 +33,7 @@ static int task_ends(void *ctx, const struct ev_task *ev) { cpu_times_exit(ctx, 
 static int cpu_switch(void *ctx, const struct ev_switch *ev) { cpu_times_switch(ctx, ev); return 0; }
 static int wakeup(void *ctx, const struct ev_wakeup *ev) { cpu_times_wakeup(ctx, ev); return 0; }
 static int schedstat(void *ctx, const struct ev_schedstat *ev) { cpu_times_schedstat(ctx, ev); return 0; }
+static int toggle(void *ctx, const struct ev_toggle *ev) { cpu_times_toggle(ctx, ev); return 0; }
 static int capture(void *ctx, const struct capture *cap) { (void)ctx; fuzz_read(cap->data, cap->packed ? cap->packed : cap->size); return 0; }
 static int tally(void *ctx, const struct ev_tally *row) { (void)ctx; (void)row; return 0; }
 static int counts(void *ctx, const struct ev_counts *row) { (void)ctx; (void)row; return 0; }
@@ -42,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct event_ops ops = {
 		.sample = sample, .comm = comm, .mmap = map, .event = event,
 		.container = container, .budget = budget, .fork = task_begins, .exit = task_ends,
-		.cpu_switch = cpu_switch, .wakeup = wakeup, .schedstat = schedstat,
+		.cpu_switch = cpu_switch, .wakeup = wakeup, .schedstat = schedstat, .toggle = toggle,
 	};
 	static const struct cpu_times_ops none;
 	uint8_t *copy = fuzz_copy(data, size);

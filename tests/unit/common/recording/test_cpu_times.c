@@ -50,7 +50,7 @@ static void check_identity(const struct cpu_times *t, uint64_t spelled)
 
 		for (int s = 0; s < CPU_STATES; s++)
 			sum += th[i].ns[s];
-		assert_int_equal(sum, th[i].end - th[i].begin);
+		assert_int_equal(sum, cpu_thread_wall(&th[i]));
 		all += sum;
 	}
 	assert_int_equal(all, spelled);
@@ -332,6 +332,122 @@ static void test_without_switches(void **state)
 	cpu_times_free(t);
 }
 
+static void toggle(struct cpu_times *t, uint64_t time, bool on)
+{
+	cpu_times_toggle(t, &(struct ev_toggle){ .time = time, .on = on });
+}
+
+/* Before recording is switched on, and while it is off, no time passes. */
+static void test_toggles(void **state)
+{
+	uint64_t spelled = 0;
+	struct cpu_times *t = cpu_times_new(START, &ops, &spelled);
+	const struct cpu_window *windows;
+	const struct cpu_thread *th;
+	size_t n;
+
+	(void)state;
+	toggle(t, START, false);
+	task(cpu_times_fork, t, 1100, 8);
+	in(t, 1990, 8);			/* one CPU is on already */
+	toggle(t, 2000, true);
+	out(t, 2100, 8, false);		/* so it ran from the beginning */
+	in(t, 2200, 9);
+	in(t, 2300, 8);
+	task(cpu_times_fork, t, 2400, 10);
+	in(t, 2410, 10);
+	out(t, 2950, 12, false);
+	toggle(t, 3000, false);
+	out(t, 3001, 8, false);		/* one CPU is still on */
+	task(cpu_times_exit, t, 3500, 10);
+	task(cpu_times_fork, t, 3600, 11);
+	toggle(t, 5000, true);
+	toggle(t, 5001, true);		/* a segment may repeat it */
+	in(t, 5200, 8);
+	out(t, 5300, 11, false);
+	wake(t, 5400, 12);
+	in(t, 5450, 12);
+	cpu_times_until(t, 6000);
+	cpu_times_end(t);
+	th = cpu_times_threads(t, &n);
+	assert_int_equal(n, 5);
+	/* 8: two windows, and nothing is known of its wait in the pause. */
+	assert_false(th[0].forked);
+	assert_int_equal(th[0].begin, 2000);
+	assert_int_equal(th[0].end, 6000);
+	assert_int_equal(cpu_thread_wall(&th[0]), 2000);
+	assert_int_equal(th[0].ns[CPU_ON], 100 + 700 + 800);
+	assert_int_equal(th[0].ns[CPU_BLOCKED], 200);
+	assert_int_equal(th[0].ns[CPU_BEFORE], 200);
+	/* 9: it is not seen any more after the pause. */
+	assert_int_equal(th[1].end, 3000);
+	assert_int_equal(th[1].ns[CPU_BEFORE], 200);
+	assert_int_equal(th[1].ns[CPU_ON], 800);
+	assert_false(th[1].open);
+	/* 10: it ends in the pause. */
+	assert_true(th[2].forked && th[2].exited);
+	assert_int_equal(th[2].end, 3000);
+	assert_int_equal(th[2].ns[CPU_STARTING], 10);
+	assert_int_equal(th[2].ns[CPU_ON], 590);
+	/* 12: it sleeps as recording is switched off, and is woken later. */
+	assert_int_equal(th[3].ns[CPU_ON], 950 + 550);
+	assert_int_equal(th[3].ns[CPU_BLOCKED], 50 + 50);
+	assert_int_equal(th[3].ns[CPU_BEFORE], 400);
+	assert_int_equal(th[3].queued_ns, 50);
+	/* 11: it begins in the pause. */
+	assert_false(th[4].forked);
+	assert_int_equal(th[4].begin, 5000);
+	assert_int_equal(th[4].ns[CPU_ON], 300);
+	assert_int_equal(th[4].ns[CPU_BLOCKED], 700);
+	assert_true(th[4].open);
+	assert_int_equal(cpu_times_doubts(t).gaps, 0);
+	windows = cpu_times_windows(t, &n);
+	assert_int_equal(n, 3);
+	assert_true(windows[0].from == START && windows[0].to == START);
+	assert_true(windows[1].from == 2000 && windows[1].to == 3000);
+	assert_true(windows[2].from == 5000 && windows[2].to == 6000);
+	check_identity(t, spelled);
+	cpu_times_free(t);
+}
+
+/* Threads that never switch: the account of each window tells whether they ran in it. */
+static void test_toggled_readings(void **state)
+{
+	uint64_t spelled = 0;
+	struct cpu_times *t = cpu_times_new(START, &ops, &spelled);
+	const struct cpu_thread *th;
+	size_t n;
+
+	(void)state;
+	toggle(t, 2000, false);
+	reading(t, 2001, 4, 1, 1);		/* not known before */
+	for (uint32_t tid = 1; tid <= 3; tid++)
+		reading(t, 1010, tid, 500, 50);
+	reading(t, 2010, 1, 1490, 55);	/* it ran, */
+	reading(t, 2010, 2, 1490, 55);
+	toggle(t, 5000, true);
+	reading(t, 5010, 1, 4000, 100);	/* and does not any more */
+	reading(t, 5010, 2, 4000, 100);
+	reading(t, 5010, 3, 4000, 100);
+	reading(t, 6000, 1, 4000, 103);
+	reading(t, 6000, 3, 4000, 103);
+	cpu_times_end(t);
+	th = cpu_times_threads(t, &n);
+	assert_int_equal(n, 3);
+	assert_int_equal(th[0].ns[CPU_ON], 1000);
+	assert_int_equal(th[0].ns[CPU_BEFORE], 1000);
+	assert_true(th[0].have_sched);
+	assert_int_equal(th[0].sched_run_ns, 990);
+	assert_int_equal(th[0].sched_wait_ns, 5 + 3);
+	/* Of these, one window has no account. */
+	assert_int_equal(th[1].ns[CPU_ON], 1000);
+	assert_false(th[1].have_sched);
+	assert_int_equal(th[2].ns[CPU_BEFORE], 2000);
+	assert_false(th[2].have_sched);
+	check_identity(t, spelled);
+	cpu_times_free(t);
+}
+
 /* Any events in any order: no time is counted twice or lost. */
 static void test_noise(void **state)
 {
@@ -345,6 +461,10 @@ static void test_noise(void **state)
 			const uint64_t at = time - random_next(&rnd) % 30;
 
 			time += random_next(&rnd) % 100;
+			if (!(random_next(&rnd) % 64)) {
+				toggle(t, at, random_next(&rnd) & 1);
+				continue;
+			}
 			switch (random_next(&rnd) % 16) {
 			case 0:
 				task(cpu_times_fork, t, at, tid);
@@ -376,7 +496,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_states), cmocka_unit_test(test_early_wakeups), cmocka_unit_test(test_first_wakeups), cmocka_unit_test(test_readings),
 		cmocka_unit_test(test_late_switches), cmocka_unit_test(test_losses),
-		cmocka_unit_test(test_without_switches), cmocka_unit_test(test_noise),
+		cmocka_unit_test(test_without_switches), cmocka_unit_test(test_toggles), cmocka_unit_test(test_toggled_readings),
+		cmocka_unit_test(test_noise),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

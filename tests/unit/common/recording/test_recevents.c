@@ -129,6 +129,11 @@ static int say_wakeup(void *ctx, const struct ev_wakeup *e)
 	return say(ctx, "wakeup %lu %u/%u %u\n", (long)e->time, e->pid, e->tid, e->cpu);
 }
 
+static int say_toggle(void *ctx, const struct ev_toggle *e)
+{
+	return say(ctx, "toggle %lu %d\n", (long)e->time, e->on);
+}
+
 static int say_event(void *ctx, const struct ev_event *e)
 {
 	return say(ctx, "event %lu %u %u <%u %u %lx %lx %lx %lu/%lu '%s' '%s' '%s' '%s' '%s'\n", (long)e->time, e->index, e->role,
@@ -157,7 +162,7 @@ static const struct event_ops say_all = {
 	.exit = say_exit, .cgroup = say_cgroup, .ksymbol = say_ksymbol, .pressure = say_pressure,
 	.absence = say_absence, .container = say_container, .budget = say_budget,
 	.event = say_event, .schedstat = say_schedstat, .wakeup = say_wakeup, .sample = say_sample,
-	.cpu_switch = say_switch,
+	.cpu_switch = say_switch, .toggle = say_toggle,
 };
 
 /* Each event as text: as it is handed to the writer, and again as the reader returns it. */
@@ -229,6 +234,7 @@ static void test_order_of_events(void **state)
 		.time = 70, .pid = UINT32_MAX, .tid = 7, .run_ns = UINT64_MAX, .wait_ns = 1ull << 50, .slices = 1ull << 33,
 	};
 	struct ev_wakeup woken = { .time = 71, .pid = 7, .tid = UINT32_MAX, .cpu = UINT32_MAX };
+	struct ev_toggle off = { .time = 72 }, on = { .time = UINT64_MAX, .on = true };
 	struct ev_container slice = {
 		.time = 66, .cgroup = "/a.slice", .runtime = "", .id = "", .name = "", .image = "", .pod = "",
 		.pod_ns = "", .pod_uid = "", .gone = true,
@@ -271,6 +277,8 @@ static void test_order_of_events(void **state)
 		BOTH(budget, over);
 		BOTH(schedstat, times);
 		BOTH(wakeup, woken);
+		BOTH(toggle, off);
+		BOTH(toggle, on);
 		if (i == 1) {	/* across a block's end, too */
 			rec_writer_tick(w, 1);
 			rec_writer_tick(w, 1000000000);

@@ -12,7 +12,10 @@
 #define START 1000
 #define THREADS 12
 
-/* Forks, exits and switches in any order, as if many were lost. Times may be equal. */
+/*
+ * Forks, exits and switches in any order, as if many were lost, and recording switched off and on. Times
+ * may be equal.
+ */
 static void test_noise(void **state)
 {
 	static const struct cpu_times_ops none;
@@ -23,6 +26,7 @@ static void test_noise(void **state)
 		struct cpu_times *t = cpu_times_new(START, &none, NULL);
 		struct switch_sums s = { .start = START };
 		uint64_t at = START, on = 0, unknown = 0, wall = 0;
+		bool off = false;
 		size_t n;
 
 		for (int i = 0; i < 400; i++) {
@@ -30,7 +34,12 @@ static void test_noise(void **state)
 			const struct ev_task task = { .time = at += random_next(&rnd) % 1000000, .pid = 7, .tid = tid, .ppid = 7, .ptid = 7 };
 			const struct ev_switch sw = { .time = at, .pid = 7, .tid = tid, .out = what & 1, .preempted = what == 3 };
 
-			if (what == 14) {
+			/* Not in all rounds. */
+			if (round % 3 && !(random_next(&rnd) % 30)) {
+				cpu_times_toggle(t, &(struct ev_toggle){ .time = at, .on = off });
+				switch_sums_toggle(&s, off, at);
+				off = !off;
+			} else if (what == 14) {
 				cpu_times_fork(t, &task);
 				switch_sums_begin(&s, 7, tid, at);
 			} else if (what == 15) {
@@ -49,7 +58,7 @@ static void test_noise(void **state)
 		const struct cpu_thread *th = cpu_times_threads(t, &n);
 
 		for (size_t i = 0; i < n; i++) {
-			wall += th[i].end - th[i].begin;
+			wall += cpu_thread_wall(&th[i]);
 			on += th[i].ns[CPU_ON];
 			unknown += th[i].ns[CPU_GAP];
 		}

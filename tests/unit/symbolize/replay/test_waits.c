@@ -157,6 +157,32 @@ static void test_comes_running(void **state)
 	waits_free(w);
 }
 
+/* A wait ends where recording is switched off. What comes when it is on again is another one. */
+static void test_toggled(void **state)
+{
+	struct waits *w = begin();
+	struct result *r;
+
+	(void)state;
+	sample(w, 2 * MS - 10, 8, 1);
+	sw(w, 2 * MS, 8, true, false);
+	cpu_times_toggle(waits_times(w), &(struct ev_toggle){ .time = 5 * MS });
+	cpu_times_toggle(waits_times(w), &(struct ev_toggle){ .time = 9 * MS, .on = true });
+	sw(w, 10 * MS, 8, false, false);
+	sample(w, 11 * MS - 10, 8, 2);
+	sw(w, 11 * MS, 8, true, false);
+	cpu_times_until(waits_times(w), 13 * MS);
+	waits_end(w);
+	r = result_of(w);
+	assert_int_equal(r->ns[0][WAIT_BLOCKED][1], 3 * MS);
+	assert_int_equal(r->ns[0][WAIT_BLOCKED][2], 2 * MS);
+	assert_int_equal(r->all[0][WAIT_BLOCKED], 5 * MS);
+	assert_int_equal(r->all[0][WAIT_BEFORE], 1 * MS);
+	assert_int_equal(waits_counts(w).unmatched, 0);
+	free(r);
+	waits_free(w);
+}
+
 static void test_no_sample(void **state)
 {
 	struct waits *w = begin();
@@ -571,7 +597,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_releases), cmocka_unit_test(test_before), cmocka_unit_test(test_single),
-		cmocka_unit_test(test_comes_running), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
+		cmocka_unit_test(test_comes_running), cmocka_unit_test(test_toggled), cmocka_unit_test(test_no_sample), cmocka_unit_test(test_schedstat),
 		cmocka_unit_test(test_alternating), cmocka_unit_test(test_shares), cmocka_unit_test(test_exact_sums),
 		cmocka_unit_test(test_window), cmocka_unit_test(test_reasons),
 		cmocka_unit_test(test_reasons_of_preempted),
