@@ -62,7 +62,7 @@ void sink_exit(struct sink *s, const struct ev_task *ev)
 	written = proctab_exit(s->pt, ev);
 	if (s->threads.on)
 		switch_sums_exit(&s->sums, ev);
-	if (switch_threads_exit(&s->threads, ev) && !written)
+	if (switch_threads_exit(&s->threads, ev) && !written && !sink_switches_own(s, ev->pid))
 		sink_written(s, rec_writer_exit(s->w, ev));
 }
 

@@ -58,7 +58,7 @@ bool switch_threads_exit(struct switch_threads *t, const struct ev_task *ev)
 	const uint64_t key = switch_threads_key(ev->pid, ev->tid);
 
 	u64map_del(&t->elsewhere, key);
-	return u64map_del(&t->known, key);
+	return u64map_del(&t->known, key) || (t->on && t->all);
 }
 
 bool switch_threads_switch(struct switch_threads *t, const struct ev_switch *sw)

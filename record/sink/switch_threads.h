@@ -49,7 +49,10 @@ void switch_threads_execs(struct switch_threads *t, uint32_t pid);
 bool switch_threads_exec(struct switch_threads *t, uint32_t pid);
 /* True if the thread begins in the target, and the recording has to say so. */
 bool switch_threads_fork(struct switch_threads *t, const struct ev_task *ev);
-/* True if it was in the target. */
+/*
+ * True if it was in the target. One that is not known yet may be: if it ran since before the recording, its
+ * first switch is the last one, after its exit.
+ */
 bool switch_threads_exit(struct switch_threads *t, const struct ev_task *ev);
 /* True if the thread comes into the target with this switch, after it began elsewhere. */
 bool switch_threads_switch(struct switch_threads *t, const struct ev_switch *sw);

@@ -162,6 +162,9 @@ kill $forks
 check "read" read_it forked
 is "none has unknown time" "$(jq -s 'map(.unknown_ns) | add' threads)" 0
 is "the one that forks is as old as the recording of switches" "$(jq "select(.tid == $forks) | .wall_ns" threads)" "$(recorded forked)"
+cp forked plain
+grep -v '^event toggle ' forked.txt >plain.txt
+check "the delay is no part of it" test $(($(recorded plain) - $(recorded forked))) -ge 200000000
 is "and none is older" "$(jq -s "map(select(.wall_ns > $(recorded forked))) | length" threads)" 0
 
 # It sleeps within a millisecond, long before the recorder has opened its file.
