@@ -110,7 +110,20 @@ python3 -B "$reader" apart | sed -n 's/^event \(switch\|wakeup\) time=\([0-9]*\)
 	}
 	{ state[$2] = $4 == "out" ? "asleep" : "ready"; left[$2] = $1; woken[$2] = 0 }
 	END { for (tid in waits) printf "%d %.0f %d %d\n", tid, ns[tid], waits[tid], missing[tid] }' | sort -n >apart.waits
-if [ "$(jq '.ledger.lost_wakeups + .ledger.lost_switches' apart.json)" = 0 ]; then
+# unseen: is there a CPU whose idle task is not traced? Linux does so with one that was offline and is
+# online again, and then reports no wake-up by a timer there. perf counts what it sees.
+unseen() {
+	local cpu
+	for cpu in $(seq 0 $(($(nproc) - 1))); do
+		perf stat -x, -o stat -C "$cpu" -e sched:sched_switch --filter 'prev_pid==0' -- taskset -c "$cpu" sleep 0.05 2>/dev/null || return 1
+		grep -q '^0,.*sched_switch' stat && return 0
+	done
+	return 1
+}
+if command -v perf >/dev/null && unseen; then
+	skip "each wait has the wake-up that ended it" "the kernel does not report all of them: an idle task is not traced"
+	skip "info adds up the same times" "the same"
+elif [ "$(jq '.ledger.lost_wakeups + .ledger.lost_switches' apart.json)" = 0 ]; then
 	check "each wait has the wake-up that ended it" awk '{ print "#", $0; n += $3; missing += $4 } END { exit !(n && !missing) }' apart.waits
 	is "info adds up the same times" "$(jq -r '.cpu_times.threads | sort_by(.tid)[] | "\(.tid) \(.woken_ns)"' apart.json)" "$(awk '{ print $1, $2 }' apart.waits)"
 else

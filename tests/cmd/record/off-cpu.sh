@@ -222,8 +222,9 @@ wait $kept
 kill $steady
 for f in series.* $(compgen -G 'series-all.*') series-kept; do
 	"$NSPROF" info --json "$f" | jq -c ".cpu_times.threads[] | select(.pid == $steady)" >threads
-	is "$f: all three are there, on and off the CPU, and the kernel tells how long" \
-		"$(jq -sc 'map(.on_ns + .off_ns == .wall_ns and .unknown_ns == 0 and .kernel_on_ns != null)' threads)" "[true,true,true]"
+	is "$f: all three are there, on and off the CPU" "$(jq -sc 'map(.on_ns + .off_ns == .wall_ns and .unknown_ns == 0)' threads)" "[true,true,true]"
+	# What the kernel counted is read within 2 % of the time: of all threads of a busy host, it may not be.
+	[[ $f = series-all* ]] || is "$f: and the kernel tells how long" "$(jq -sc 'map(.kernel_on_ns != null)' threads)" "[true,true,true]"
 	"$NSPROF" symbolize -q --event off-cpu --by process,thread "$f" >idle
 	for t in "sleeper-$steady/$sleeper" "waits-$steady/$steady"; do
 		is "$f: $t is parked" "$(grep ";$t;" idle)" "waits-$steady;$t;[parked];[blocked] $(jq "select(.tid == ${t#*/}) | .wall_ns" threads)"
