@@ -8,6 +8,9 @@
 #
 #	waits_begin FILE ARGS...	record every switch and stack in the background, until
 #	waits_end			which also writes FILE.folded, FILE.json and FILE.shown
+#	late_recorded FILE ARGS...	record the program "waits late", process $program, which is told to go on
+#				through descriptor 9, and whose times come from 8: low_short, high_short,
+#				low_long and high_long, in ns
 #	off FILE REGEX			ns off the CPU in stacks that match
 #	on FILE [TID...]		ns on a CPU, of these threads or of all
 #	agrees NAME OFF CLOCK CPU	OFF is CLOCK, but for the CPU time in it. Count other waits of the
@@ -25,6 +28,17 @@ waits_begin() {
 	"$NSPROF" record -v -o "$WAITS" --off-cpu=1 "$@" 2>"$WAITS.err" &
 	WAITS_RECORDER=$!
 	wait_for "grep -q 'sampling began' '$WAITS.err' || ! kill -0 $WAITS_RECORDER" 20
+}
+
+late_recorded() {
+	waits_begin "$@"
+	echo >&9
+	read -r _ low_short high_short <&8
+	read -r _ low_long high_long <&8
+	kill -INT "$WAITS_RECORDER"
+	wait "$WAITS_RECORDER"
+	exec 9>&- 8<&-
+	wait "$program"
 }
 
 waits_end() {

@@ -13,23 +13,23 @@
 
 #define TOLD_MAX 5	/* containers with a line of their own */
 
-void owners_init(struct owners *o, const struct profile *p)
+void owners_init(struct owners *o, const struct profile_thread *threads, uint32_t n)
 {
 	struct u64map seen = U64MAP_INIT;
 
-	*o = (struct owners){ .of = xcalloc(p->nthreads, sizeof(*o->of)), .containers = xcalloc(p->nthreads, sizeof(*o->containers)) };
-	for (uint32_t i = 0; i < p->nthreads; i++) {
+	*o = (struct owners){ .of = xcalloc((size_t)n + 1, sizeof(*o->of)), .containers = xcalloc((size_t)n + 1, sizeof(*o->containers)) };
+	for (uint32_t i = 0; i < n; i++) {
 		bool is_new;
-		uint64_t *at = u64map_put(&seen, p->threads[i].container, &is_new);
+		uint64_t *at = u64map_put(&seen, threads[i].container, &is_new);
 
 		if (is_new) {
 			*at = o->n;
-			o->containers[o->n++] = p->threads[i].container;
+			o->containers[o->n++] = threads[i].container;
 		}
 		o->of[i] = (uint32_t)*at;
 	}
 	u64map_fini(&seen);
-	o->cut = xcalloc(o->n, sizeof(*o->cut));
+	o->cut = xcalloc((size_t)o->n + 1, sizeof(*o->cut));
 }
 
 void owners_fini(struct owners *o)

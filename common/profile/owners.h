@@ -1,4 +1,4 @@
-/* Whose stacks had to be cut: the containers of a profile's threads, each with a number of stacks. */
+/* Whose stacks had to be cut: the containers of threads, each with a number of stacks. */
 #ifndef NSPROF_OWNERS_H
 #define NSPROF_OWNERS_H
 
@@ -13,8 +13,8 @@ struct owners {
 	uint32_t n;
 };
 
-/* No stack was cut yet. Free with owners_fini(). */
-void owners_init(struct owners *o, const struct profile *p);
+/* The owners of the stacks of @n threads; no stack was cut so far. Free with owners_fini(). */
+void owners_init(struct owners *o, const struct profile_thread *threads, uint32_t n);
 void owners_fini(struct owners *o);
 /*
  * Calls @line for each of the containers with most cut stacks, and once for the others together. @why:

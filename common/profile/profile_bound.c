@@ -43,16 +43,24 @@ static uint64_t sum_of(const struct fair_item *items, size_t n)
 	return sum;
 }
 
+/* Are all frames of all stacks within @l? */
+static bool frames_within(const struct bound *b, const struct fair_limit *l)
+{
+	const struct profile *p = b->p;
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < p->ncounts; i++)
+		sum += b->depth[p->counts[i].node];
+	return within(sum, p->ncounts, l);
+}
+
 /* A stack's frames, for what walks all of them. NULL: there are not too many. */
 static struct fair_item *frames_of(const struct bound *b, const struct fair_limit *l)
 {
 	const struct profile *p = b->p;
 	struct fair_item *items;
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < p->ncounts; i++)
-		sum += b->depth[p->counts[i].node];
-	if (within(sum, p->ncounts, l))
+	if (frames_within(b, l))
 		return NULL;
 	items = xcalloc(p->ncounts, sizeof(*items));
 	for (size_t i = 0; i < p->ncounts; i++)
@@ -69,11 +77,8 @@ static struct fair_item *nodes_of(const struct bound *b, const struct fair_limit
 	const struct profile *p = b->p;
 	struct fair_item *items;
 	uint32_t *seen, turn = 0;
-	uint64_t sum = 0;
 
-	for (size_t i = 0; i < p->ncounts; i++)
-		sum += b->depth[p->counts[i].node];
-	if (within(sum, p->ncounts, l))
+	if (frames_within(b, l))
 		return NULL;
 	items = xcalloc(p->ncounts, sizeof(*items));
 	seen = xcalloc(p->nnodes, sizeof(*seen));
@@ -217,7 +222,7 @@ void profile_bound(struct profile *p, const struct profile_limits *limits, const
 	if (!p->ncounts)
 		return;
 	start(&b);
-	owners_init(&b.owners, p);
+	owners_init(&b.owners, p->threads, (uint32_t)p->nthreads);
 	cut_deep(&b, frames_of(&b, &limits->frames), &limits->frames);
 	if (b.marker) {
 		finish_again(p);

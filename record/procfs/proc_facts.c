@@ -86,8 +86,9 @@ uint64_t proc_facts_image(int procfd)
 }
 
 /*
- * A process without a program ends, or is in the middle of an exec, and the next program has not run yet. If only
- * the first thread has ended, it is the others' program: one that execs becomes the first thread.
+ * A process without a program is about to end, or is within an exec: the next program did not run so far. If
+ * only the first thread has ended, the program is that of the others: a thread that execs becomes the
+ * first.
  */
 bool proc_facts_same_image(int procfd, uint64_t ticks, uint64_t image)
 {

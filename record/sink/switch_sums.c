@@ -9,8 +9,8 @@
 
 enum {
 	BEFORE,		/* it has no switch so far; in place of the time: its account when the recording began */
-	PAUSED,		/* it has not been seen since the recording goes on */
-	STARTING,	/* forked, and has not run yet */
+	PAUSED,		/* no switch since recording was switched on again */
+	STARTING,	/* forked; no switch so far */
 	ON,
 	OFF,
 	ENDED,
@@ -76,14 +76,14 @@ static void end_spell(struct switch_sums *s, uint64_t v, uint64_t to)
 		s->off_ns += spell(s, v, to);
 }
 
-/* The thread is seen: it may be the first time since the recording goes on. */
+/* The thread has a switch, perhaps the first since recording was switched on again. */
 static void see(uint64_t *v)
 {
 	if (state_of(*v) == PAUSED)
 		*v = pack(0, BEFORE);
 }
 
-/* Recording goes on. Who has not run yet may have done so in between. */
+/* Recording is switched on again. A forked thread may have run in between. */
 static void resume(struct switch_sums *s)
 {
 	struct u64map live = U64MAP_INIT;

@@ -230,7 +230,7 @@ uint64_t chains_text(const struct profile *p, const struct table_opts *o, const 
 	cs.whole = cs.period ? p->period : p->samples;
 	groups_init(&gs, &o->sort, p);
 	cs.gs = &gs;
-	owners_init(&cs.owners, p);
+	owners_init(&cs.owners, p->threads, (uint32_t)p->nthreads);
 	collect(&cs, p, &gs);
 	make_rows(&cs);
 	g = (struct grid){ .whole = cs.whole, .after_row = put_chains, .after_ctx = &cs };

@@ -1,11 +1,9 @@
 #include "output/script_bound.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/escape.h"
-#include "base/hash.h"
 #include "base/intern.h"
 #include "base/log.h"
 #include "base/strbuf.h"
@@ -19,27 +17,6 @@
 #define LIMIT ((struct fair_limit){ (uint64_t)1 << 30, 128u << 10 })
 #define FRAME 24	/* bytes of a frame without its name and file */
 #define TOLD_MAX 5	/* containers with a warning of their own */
-
-static void find_owners(struct script_bound *b)
-{
-	const struct thread_times *s = &b->col->spread;
-	struct u64map seen = U64MAP_INIT;
-
-	b->owner = xcalloc(s->nthreads + 1, sizeof(*b->owner));
-	b->texts = xcalloc(s->nthreads + 1, sizeof(*b->texts));
-	for (size_t i = 0; i < s->nthreads; i++) {
-		bool is_new;
-		uint64_t *at = u64map_put(&seen, s->threads[i].container, &is_new);
-
-		if (is_new) {
-			*at = b->nowners;
-			b->texts[b->nowners++] = s->threads[i].container;
-		}
-		b->owner[i] = (uint32_t)*at;
-	}
-	u64map_fini(&seen);
-	b->cut = xcalloc((size_t)b->nowners + 1, sizeof(*b->cut));
-}
 
 uint64_t script_bound_frame(const struct naming *nm, size_t i)
 {
@@ -64,11 +41,11 @@ void script_bound_init(struct script_bound *b, const struct collect *col, const 
 		if (__builtin_add_overflow(sum, b->bytes[nodes[i]], &sum))
 			sum = UINT64_MAX;
 	if (sum > LIMIT.pool) {
-		find_owners(b);
+		owners_init(&b->owners, col->spread.threads, (uint32_t)col->spread.nthreads);
 		items = xcalloc(col->neach, sizeof(*items));
 		for (size_t i = 0; i < col->neach; i++)
-			items[i] = (struct fair_item){ b->owner[col->each[i].thread], 0, b->bytes[nodes[i]] };
-		b->levels = fair_levels(items, col->neach, b->nowners, LIMIT);
+			items[i] = (struct fair_item){ b->owners.of[col->each[i].thread], 0, b->bytes[nodes[i]] };
+		b->levels = fair_levels(items, col->neach, b->owners.n, LIMIT);
 		free(items);
 	}
 	if (b->levels)
@@ -83,8 +60,8 @@ uint64_t script_bound_bytes(struct script_bound *b, uint32_t node, uint32_t thre
 
 	if (!b->bytes)
 		return FAIR_WHOLE;
-	level = b->levels[b->owner[thread]];
-	b->cut[b->owner[thread]] += b->bytes[node] > level;
+	level = b->levels[b->owners.of[thread]];
+	b->owners.cut[b->owners.of[thread]] += b->bytes[node] > level;
 	return level;
 }
 
@@ -93,20 +70,18 @@ void script_bound_fini(struct script_bound *b)
 	struct strbuf name = STRBUF_INIT;
 	size_t told = 0;
 
-	for (uint32_t i = 0; b->bytes && i < b->nowners; i++) {
-		if (!b->cut[i] || told++ >= TOLD_MAX)
+	for (uint32_t i = 0; b->bytes && i < b->owners.n; i++) {
+		if (!b->owners.cut[i] || told++ >= TOLD_MAX)
 			continue;
 		strbuf_reset(&name);
-		escape_text(&name, intern_str(b->col->texts, b->texts[i]));
+		escape_text(&name, intern_str(b->col->texts, b->owners.containers[i]));
 		pr_warn("container '%s': %" PRIu64 " stack%s outermost frames, because all together are too long", name.s ? name.s : "",
-			b->cut[i], plural_of(b->cut[i], " lacks", "s lack"));
+			b->owners.cut[i], plural_of(b->owners.cut[i], " lacks", "s lack"));
 	}
 	if (told > TOLD_MAX)
 		pr_warn("the same holds for %zu more", told - TOLD_MAX);
 	strbuf_fini(&name);
 	free(b->bytes);
-	free(b->owner);
-	free(b->texts);
 	free(b->levels);
-	free(b->cut);
+	owners_fini(&b->owners);
 }

@@ -5,16 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "profile/owners.h"
+
 struct collect;
 struct naming;
 
 struct script_bound {
 	const struct collect *col;	/* borrowed */
 	uint64_t *bytes;		/* owned; by node: of its stack, about; NULL: nothing is cut */
-	uint32_t *owner;		/* owned; by thread: its container */
-	uint32_t *texts;		/* owned; by owner: text of the container's name */
-	uint64_t *levels, *cut;		/* owned; by owner: bytes of a stack; stacks with more */
-	uint32_t nowners;
+	struct owners owners;
+	uint64_t *levels;		/* owned; by owner: bytes of a stack */
 };
 
 /* @nodes: by collect.each. Free with script_bound_fini(), which warns about each container with cut stacks. */

@@ -5,6 +5,7 @@
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../waits.sh"
 need_cmd runc jq
 need_cmd python3
 need_target queued
@@ -43,7 +44,7 @@ sum() { awk -v re="$2" '$0 ~ re { n += $NF } END { printf "%.0f\n", n }' "$1.fol
 mkfifo in out
 # run FILE CPUS: record the container while it runs
 run() {
-	local f=$1 program recorder low_short high_short low_long high_long way late
+	local f=$1 program low_short high_short low_long high_long way late
 	NAME=nsprof-$f-$$
 	bundle "$2"
 	runc --root "$STATE" run --bundle "$BUNDLE" "$NAME" <in >out 2>runc.err &
@@ -55,16 +56,7 @@ run() {
 		skip "$f" "the container cannot run here: $(tail -n 1 runc.err)"
 		return
 	fi
-	"$NSPROF" record -v -o "$f" --off-cpu=1 --wakeups --call-graph dwarf,8192 --runtime-root "$STATE" --container "$NAME" 2>"$f.err" &
-	recorder=$!
-	wait_for "grep -q 'sampling began' $f.err || ! kill -0 $recorder" 20
-	echo >&9
-	read -r _ low_short high_short <&8
-	read -r _ low_long high_long <&8
-	kill -INT $recorder
-	wait $recorder
-	exec 9>&- 8<&-
-	wait $program
+	late_recorded "$f" --wakeups --call-graph dwarf,8192 --runtime-root "$STATE" --container "$NAME"
 	"$NSPROF" info --json "$f" >"$f.json"
 	"$NSPROF" symbolize -q --all --no-inline --event off-cpu --by container,comm "$f" >"$f.folded"
 	is "$f: no record is lost" "$(jq -c '[.ledger.lost_wakeups, .ledger.lost_switches, .ledger.lost_kernel]' "$f.json")" "[0,0,0]"

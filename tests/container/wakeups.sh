@@ -4,6 +4,7 @@
 # beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../waits.sh"
 need_cmd jq
 need_cmd python3
 need_target queued
@@ -18,7 +19,7 @@ A=$CTR_CGROOT/late
 mkdir "$CTR_V2/$A"
 mkfifo in out
 run() { # NAME ARGS...: record late while it waits; -p takes its number. Sets late, low_... and high_...
-	local recorder program name=$1 status
+	local program name=$1 status
 	shift
 	"$TARGETS/queued" 40 "$CTR_V2/$A" <in >out &
 	program=$!
@@ -31,18 +32,10 @@ run() { # NAME ARGS...: record late while it waits; -p takes its number. Sets la
 		done_testing
 	fi
 	wait_for "grep -qs '^$late\$' '$CTR_V2/$A/cgroup.procs'" 10
-	"$NSPROF" record -v -o "$name" --off-cpu=1 --call-graph dwarf,8192 "${@/#LATE/$late}" 2>"$name.err" &
-	recorder=$!
-	wait_for "grep -q 'sampling began' $name.err || ! kill -0 $recorder" 20
-	echo >&9
-	read -r _ low_short high_short <&8
-	read -r _ low_long high_long <&8
-	kill -INT $recorder
-	wait $recorder
-	exec 9>&- 8<&-
-	wait $program
+	late_recorded "$name" --call-graph dwarf,8192 "${@/#LATE/$late}"
 	"$NSPROF" info --json "$name" >"$name.json"
-	"$NSPROF" symbolize -q --all --no-inline --event off-cpu "$name" >"$name.folded"
+	# With -a, other programs may have threads of that name.
+	"$NSPROF" symbolize -q --all --no-inline --event off-cpu --filter "tid=$late" "$name" >"$name.folded"
 	"$NSPROF" symbolize --event off-cpu --stats "$name" >/dev/null 2>"$name.stats"
 }
 
