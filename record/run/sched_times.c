@@ -23,10 +23,12 @@
 /* For the times of all threads when a segment ends: at once, and the share of the segment in CPU time. */
 #define CUT_SLICE_NS 5000000ull
 #define CUT_SHARE 50
+/* A CPU on which only one thread runs may have one tick in this time (CONFIG_NO_HZ_FULL). */
+#define IDLE_NS 2000000000ull
 
 void sched_times_init(struct sched_times *st, struct sink *sink, const struct target *target, bool off)
 {
-	*st = (struct sched_times){ .sink = sink, .target = target };
+	*st = (struct sched_times){ .sink = sink, .target = target, .prev_at = U64MAP_INIT };
 	sink->sums.start = rec_writer_start(sink->w);
 	if (off)
 		sched_times_toggle(st, false, sink->sums.start);
@@ -37,6 +39,8 @@ void sched_times_fini(struct sched_times *st)
 	free(st->v);
 	free(st->threads);
 	free(st->last);
+	free(st->prev);
+	u64map_fini(&st->prev_at);
 	free(st->resumed);
 }
 
@@ -275,6 +279,8 @@ void sched_times_toggle(struct sched_times *st, bool on, uint64_t time)
 	switch_sums_toggle(&st->sink->sums, on, time);
 	/* Each file needs what its threads have from now on. */
 	st->cutting = false;
+	st->nprev = 0;
+	u64map_clear(&st->prev_at);
 	st->nresumed = st->resumed_at = 0;
 	if (!on)
 		read_known(st);
@@ -329,52 +335,126 @@ static void list_threads(struct sched_times *st, uint64_t since, bool switched)
 
 static void begin_cut(struct sched_times *st, uint64_t since, uint64_t now)
 {
+	const uint64_t share = MAX((now - MIN(now, since)) / CUT_SHARE, CUT_SLICE_NS);
+
 	st->cutting = true;
-	st->nthreads = st->at = st->nlast = 0;
-	st->left_ns = MIN(MAX((now - MIN(now, since)) / CUT_SHARE, CUT_SLICE_NS), SCHED_TIMES_END_NS);
+	st->nthreads = st->at = st->nlast = st->missing = 0;
+	st->left_ns = st->nprev ? MIN(share, SCHED_TIMES_END_NS) : SCHED_TIMES_END_NS;
 	list_threads(st, since, false);
 	list_threads(st, since, true);
 }
 
-static void ask_thread(struct sched_times *st, uint64_t key)
+/* The times of the thread that are known from the segment before and still right; NULL: it has to be read. */
+static const struct thread_times *known_times(const struct sched_times *st, uint64_t key, uint64_t now)
 {
 	const uint32_t pid = (uint32_t)(key >> 32), tid = (uint32_t)key;
-	const int procfd = u64map_get(&st->sink->threads.known, key) ? nsopen_process(pid) : -1;
-	struct ev_schedstat ev;
+	const uint64_t *at = u64map_get(&st->prev_at, key);
+	const struct thread_times *t = at ? &st->prev[*at] : NULL;
+
+	if (!t)
+		return NULL;
+	if (switch_sums_off(&st->sink->sums, pid, tid))
+		return switch_sums_since(&st->sink->sums, pid, tid) < t->asked ? t : NULL;
+	/* It never switched, and had not run. The kernel's account of one that runs may be old. */
+	if (switch_sums_idle(&st->sink->sums, pid, tid, t->ev.run_ns))
+		return !st->left_ns || now - MIN(now, t->asked) < IDLE_NS ? t : NULL;
+	return NULL;
+}
+
+static void take_times(struct sched_times *st, const struct thread_times *t)
+{
+	XGROW(st->last, st->nlast, st->last_cap);
+	st->last[st->nlast++] = *t;
+	tell(st->sink, t->ev.pid, t->ev.tid, st->drained);
+}
+
+static void read_again(struct sched_times *st, uint64_t key, uint64_t now)
+{
+	const uint32_t pid = (uint32_t)(key >> 32), tid = (uint32_t)key;
+	const int procfd = nsopen_process(pid);
+	struct thread_times t = { .asked = now };
 
 	if (procfd < 0)
 		return;
 	/* One that has never run begins with its first switch. */
-	if (st->off) {
-		tell(st->sink, pid, tid, st->drained);
-	} else if (read_thread(procfd, pid, tid, &ev) && (ev.run_ns || ev.wait_ns || ev.slices)) {
-		keep(st, &ev);
-		XGROW(st->last, st->nlast, st->last_cap);
-		st->last[st->nlast++] = st->v[st->n - 1];
-		tell(st->sink, pid, tid, st->drained);
+	if (read_thread(procfd, pid, tid, &t.ev) && (t.ev.run_ns || t.ev.wait_ns || t.ev.slices)) {
+		keep(st, &t.ev);
+		t.ev = st->v[st->n - 1];
+		take_times(st, &t);
 	}
 	close(procfd);
 }
 
+static void ask_thread(struct sched_times *st, uint64_t key, uint64_t now)
+{
+	const struct thread_times *known;
+	struct thread_times t;
+
+	if (!u64map_get(&st->sink->threads.known, key))
+		return;
+	if (st->off) {
+		tell(st->sink, (uint32_t)(key >> 32), (uint32_t)key, st->drained);
+		return;
+	}
+	known = known_times(st, key, now);
+	if (known) {
+		/* All that happened until then is written, so this may be, too. */
+		t = *known;
+		t.ev.time = st->drained;
+		sink_written(st->sink, rec_writer_schedstat(st->sink->w, &t.ev));
+		take_times(st, &t);
+	} else if (st->left_ns) {
+		read_again(st, key, now);
+	} else {
+		st->missing++;
+	}
+}
+
+/* One slice of reading, or of what is left to do without it. */
+static void ask_threads(struct sched_times *st)
+{
+	const uint64_t begin = clock_mono_ns(), from = clock_thread_ns();
+	const bool reads = st->left_ns;
+	uint64_t now = begin;
+
+	while (st->at < st->nthreads && now < begin + CUT_SLICE_NS) {
+		ask_thread(st, st->threads[st->at++], now);
+		now = clock_mono_ns();
+	}
+	if (reads)
+		st->left_ns -= MIN(st->left_ns, clock_thread_ns() - from);
+}
+
 bool sched_times_cut(struct sched_times *st, uint64_t since)
 {
-	const uint64_t until = clock_mono_ns() + CUT_SLICE_NS, from = clock_thread_ns();
-
 	if (!st->sink->threads.on)
 		return true;
 	if (!st->cutting)
-		begin_cut(st, since, until - CUT_SLICE_NS);
-	while (st->at < st->nthreads && clock_mono_ns() < until)
-		ask_thread(st, st->threads[st->at++]);
-	st->left_ns -= MIN(st->left_ns, clock_thread_ns() - from);
-	if (st->at < st->nthreads && !st->left_ns) {
-		if (!st->told)
-			pr_warn("%zu threads are too many to look at for each file: %zu may be missing in files where they only wait; use a longer time or size",
-				st->nthreads, st->nthreads - st->at);
+		begin_cut(st, since, clock_mono_ns());
+	ask_threads(st);
+	if (st->at == st->nthreads && st->missing && !st->told) {
+		pr_warn("%zu threads are too many to look at for each file: %zu may be missing in files where they only wait; use a longer time or size",
+			st->nthreads, st->missing);
 		st->told = true;
-		st->at = st->nthreads;
 	}
 	return st->at == st->nthreads && !st->n;
+}
+
+/* What was taken last is what is known when the next segment ends. */
+static void turn_over(struct sched_times *st)
+{
+	struct thread_times *const v = st->prev;
+	const size_t cap = st->prev_cap;
+
+	st->prev = st->last;
+	st->nprev = st->nlast;
+	st->prev_cap = st->last_cap;
+	st->last = v;
+	st->nlast = 0;
+	st->last_cap = cap;
+	u64map_clear(&st->prev_at);
+	for (size_t i = 0; i < st->nprev; i++)
+		*u64map_put(&st->prev_at, switch_threads_key(st->prev[i].ev.pid, st->prev[i].ev.tid), NULL) = i;
 }
 
 void sched_times_again(struct sched_times *st, uint64_t now)
@@ -382,15 +462,15 @@ void sched_times_again(struct sched_times *st, uint64_t now)
 	if (st->off)
 		write_toggle(st, now);
 	for (size_t i = 0; i < st->nlast; i++) {
-		struct ev_schedstat *ev = &st->last[i];
+		struct ev_schedstat ev = st->last[i].ev;
 
 		/* It may have ended since. */
-		if (!u64map_get(&st->sink->threads.known, switch_threads_key(ev->pid, ev->tid)))
+		if (!u64map_get(&st->sink->threads.known, switch_threads_key(ev.pid, ev.tid)))
 			continue;
-		switch_threads_found(&st->sink->threads, ev->pid, ev->tid);
-		ev->time = MAX(ev->time, now);
-		sink_written(st->sink, rec_writer_schedstat(st->sink->w, ev));
+		switch_threads_found(&st->sink->threads, ev.pid, ev.tid);
+		ev.time = MAX(ev.time, now);
+		sink_written(st->sink, rec_writer_schedstat(st->sink->w, &ev));
 	}
-	st->nlast = 0;
+	turn_over(st);
 	st->cutting = false;
 }

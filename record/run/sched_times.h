@@ -14,12 +14,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "event.h"
 #include "events/target.h"
 #include "sink/sink.h"
 
 /* At the end, for the times of all threads together, and again for their names. One takes some 10 us. */
 #define SCHED_TIMES_END_NS 200000000ull
+
+struct thread_times {
+	struct ev_schedstat ev;
+	uint64_t asked;		/* ns, before they were read */
+};
 
 struct sched_times {
 	struct sink *sink;		/* borrowed, as target */
@@ -30,11 +36,15 @@ struct sched_times {
 	struct ev_schedstat before;	/* tid 0, or what this thread had before it came into the target */
 	/* While a segment ends: its threads, of which [0, at) have been asked, and what they answered. */
 	uint64_t *threads;		/* owned; switch_threads_key() */
-	size_t nthreads, threads_cap, at;
-	struct ev_schedstat *last;	/* owned */
+	size_t nthreads, threads_cap, at, missing;
+	struct thread_times *last;	/* owned */
 	size_t nlast, last_cap;
-	uint64_t left_ns;		/* CPU time that asking may still take */
+	uint64_t left_ns;		/* CPU time that reading may still take */
 	bool cutting, told;
+	/* What they answered when the segment before it ended. */
+	struct thread_times *prev;	/* owned */
+	size_t nprev, prev_cap;
+	struct u64map prev_at;		/* switch_threads_key() to its index */
 	/* Recording goes on: these threads were there before, and [0, resumed_at) have been asked. */
 	uint64_t *resumed;		/* owned; switch_threads_key() */
 	size_t nresumed, resumed_cap, resumed_at;
@@ -62,10 +72,13 @@ void sched_times_toggle(struct sched_times *st, bool on, uint64_t time);
 bool sched_times_resume(struct sched_times *st);
 /*
  * A file or segment of a series is about to end, which began at @since (ns): its threads have to be in
- * it, and in the next one, also if nothing happens to them there. Reads the times of all that live and
+ * it, and in the next one, also if nothing happens to them there. Takes the times of all that live and
  * writes who they are, those without a switch since @since first. Each call takes some milliseconds.
- * False: drain, and call it again. All calls together take at most 2 % of the segment's time on a CPU; threads
- * that are not reached by then are left out, which a warning says once.
+ * False: drain, and call it again.
+ *
+ * Reading takes at most 2 % of the segment's time on a CPU, and SCHED_TIMES_END_NS the first time. The times
+ * of a thread that has been off the CPU since they were read last are still right, and are not read again.
+ * Threads that would have to be read and are not reached are left out, which a warning says once.
  */
 bool sched_times_cut(struct sched_times *st, uint64_t since);
 /* The next one has begun, at @now (ns): writes there what sched_times_cut() read. */

@@ -146,6 +146,20 @@ uint64_t switch_sums_since(const struct switch_sums *s, uint32_t pid, uint32_t t
 	return v && state_of(*v) != BEFORE && state_of(*v) != PAUSED ? since_of(s, *v) : 0;
 }
 
+bool switch_sums_off(const struct switch_sums *s, uint32_t pid, uint32_t tid)
+{
+	const uint64_t *v = u64map_get(&s->threads, key_of(pid, tid));
+
+	return v && state_of(*v) == OFF;
+}
+
+bool switch_sums_idle(const struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns)
+{
+	const uint64_t *v = u64map_get(&s->threads, key_of(pid, tid));
+
+	return v && state_of(*v) == BEFORE && *v >> STATE_BITS == run_ns;
+}
+
 void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw)
 {
 	bool is_new;

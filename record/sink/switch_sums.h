@@ -35,6 +35,10 @@ void switch_sums_toggle(struct switch_sums *s, bool on, uint64_t time);
 void switch_sums_begin(struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t time);
 /* Since when the thread is on a CPU or off it, ns; 0: it had no switch so far. */
 uint64_t switch_sums_since(const struct switch_sums *s, uint32_t pid, uint32_t tid);
+/* Is it off the CPU since then? */
+bool switch_sums_off(const struct switch_sums *s, uint32_t pid, uint32_t tid);
+/* Had it no switch since it was found, and no time on a CPU, now that the kernel's account is @run_ns? */
+bool switch_sums_idle(const struct switch_sums *s, uint32_t pid, uint32_t tid, uint64_t run_ns);
 void switch_sums_switch(struct switch_sums *s, const struct ev_switch *sw);
 void switch_sums_exit(struct switch_sums *s, const struct ev_task *ev);
 /* At the end, or as recording was switched off, the kernel's account again. */

@@ -71,9 +71,29 @@ static void test_noise(void **state)
 	}
 }
 
+static void test_states(void **state)
+{
+	struct switch_sums s = { .start = 100 };
+	const struct ev_switch out = { .time = 200, .pid = 7, .tid = 8, .out = true }, in = { .time = 300, .pid = 7, .tid = 8 };
+
+	(void)state;
+	switch_sums_found(&s, 7, 8, 50);
+	assert_true(switch_sums_idle(&s, 7, 8, 50));
+	assert_false(switch_sums_idle(&s, 7, 8, 51));
+	assert_false(switch_sums_idle(&s, 7, 9, 50));
+	assert_false(switch_sums_off(&s, 7, 8));
+	switch_sums_switch(&s, &out);
+	assert_true(switch_sums_off(&s, 7, 8));
+	assert_int_equal(switch_sums_since(&s, 7, 8), 200);
+	assert_false(switch_sums_idle(&s, 7, 8, 50));
+	switch_sums_switch(&s, &in);
+	assert_false(switch_sums_off(&s, 7, 8));
+	switch_sums_fini(&s);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_noise) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_noise), cmocka_unit_test(test_states) };
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
