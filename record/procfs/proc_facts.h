@@ -50,6 +50,8 @@ struct proc_facts {
 	struct pin jitdump[JITDUMPS_MAX];
 	int64_t jit_shift;		/* clock_mono_shift() of the jitdump's writer */
 	const char *jit_why;		/* a jitdump could not be opened; static, NULL: all could */
+	bool jit_late;			/* one did not answer in time, and may later */
+	uint64_t jit_time;		/* ns of sample time, of the latest try that failed */
 	struct proc_facts *up;		/* of the process it was forked from; NULL = none known */
 };
 

@@ -255,6 +255,8 @@ void perfmap_pin(struct proc *p);
 void perfmap_pin_late(struct proc *p);
 /* Pins the jitdump of @p if @e is the mapping that shows where it is. */
 void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entry *e);
+/* Again, some time after one did not answer. A process that is busy with its mappings may answer late. */
+void jitdump_pin_late(struct proc *p);
 /* Is there a jitdump with code of a process with facts @f? */
 bool jitdump_there(const struct proc_facts *f);
 /*

@@ -260,6 +260,8 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 	fd = dsotab_open(&pt->files.dsos, u, e, &st);
 	if (fd < 0) {
 		p->facts->jit_why = openwhy(OPENWHY_IT, fd);
+		p->facts->jit_late |= fd == -ETIMEDOUT;
+		p->facts->jit_time = p->last_time;
 		pr_verbose("jitdump of process %" PRIu32 " cannot be opened: %s", p->pid,
 			   strerror(-fd));
 		return;
@@ -286,6 +288,19 @@ void jitdump_pin(struct proc *p, const struct map_user *u, const struct map_entr
 		return;
 	p->facts->jit_shift = clock_mono_shift(procfd);
 	close(procfd);
+}
+
+void jitdump_pin_late(struct proc *p)
+{
+	const struct map_user u = proc_map_user(p);
+	struct proc_facts *f = p->facts;
+
+	if (p->dead || p->last_time - f->jit_time < RETRY_NS)
+		return;
+	f->jit_late = false;
+	f->jit_why = NULL;
+	for (uint32_t i = 0; i < p->maps->n; i++)
+		jitdump_pin(p, &u, &p->maps->maps[i]);
 }
 
 /* One that must not be used counts, so that readers can say why. */

@@ -545,6 +545,8 @@ struct proc *proctab_sampled(struct proctab *pt, uint32_t pid, uint32_t tid, uin
 		perfmap_pin_late(p);
 		rivals_seek_met(pt);
 	}
+	if (p->facts && p->facts->jit_late)
+		jitdump_pin_late(p);
 	if (p->facts)
 		p->facts->seen = time;
 	if (p->muted)

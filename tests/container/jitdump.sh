@@ -8,6 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 ctr_need
 JIT=$TARGETS/jitdump
+need_target slowopen.so
 
 count() { # FOLDED REGEX: samples
 	awk -v re="$2" '$0 ~ re { n += $NF } END { print n + 0 }' "$1"
@@ -35,6 +36,17 @@ if ctr_start own "$T/root" /app/jitdump rows 100 /tmp; then
 else
 	fail "a container with a JIT starts"
 fi
+
+# ---- it answers late: its process is busy with its mappings, or the machine ----
+"$JIT" rows 100 "$T" &
+late=$!
+later "kill $late 2>/dev/null; rm -f '$T/jit-$late.dump'"
+wait_for "[ -s '$T/jit-$late.dump' ]" 60
+SLOW_MAPPED=jit-$late.dump LD_PRELOAD=$TARGETS/slowopen.so "$NSPROF-record" -k mono -e cpu-clock -F 499 -p "$late" --duration 2 -o "$T/late.data" 2>"$T/err" ||
+	cat "$T/err"
+kill "$late"
+"$NSPROF" symbolize -q --no-inline "$T/late.data" >"$T/late"
+check "late: it has its names" test "$(count "$T/late" ';outer_fn;native_mid;inner_fn;leaf_one ')" -ge 100
 
 # ---- runtimes, in a mount namespace with a private /tmp ----
 cat >"$T/Work.java" <<'JAVA'
