@@ -173,6 +173,16 @@ static void add_throttling(struct ctr *c, struct life *l, const struct ev_contai
 	l->have_throttling = c->have_throttling = true;
 }
 
+static void set_limit(struct ctr *c, const struct ev_container *ev)
+{
+	if (c->quota_us && (ev->quota_us != c->quota_us || ev->period_us != c->period_us)) {
+		c->old_quota_us = c->quota_us;
+		c->old_period_us = c->period_us;
+	}
+	c->quota_us = ev->quota_us;
+	c->period_us = ev->period_us;
+}
+
 void ctr_table_add(struct ctr_table *t, const struct ev_container *ev)
 {
 	uint32_t path = intern_add(t->strings, ev->cgroup);
@@ -190,8 +200,7 @@ void ctr_table_add(struct ctr_table *t, const struct ev_container *ev)
 	if (l->node != ev->node)
 		*l = (struct life){ .node = ev->node };
 	c->gone = ev->gone;
-	c->quota_us = ev->quota_us;
-	c->period_us = ev->period_us;
+	set_limit(c, ev);
 	add_usage(c, l, ev);
 	add_throttling(c, l, ev);
 	if (c->nr_throttled || c->throttled_us)
@@ -251,10 +260,21 @@ void ctr_name_text(const struct ctr *c, struct strbuf *out)
 	}
 }
 
+static double cpus(uint64_t quota_us, uint64_t period_us)
+{
+	return period_us ? (double)quota_us / (double)period_us : 0;
+}
+
 void ctr_limit_text(const struct ctr *c, struct strbuf *out)
 {
-	if (c->quota_us && c->period_us)
-		strbuf_addf(out, "limit %.2f CPUs", (double)c->quota_us / (double)c->period_us);
+	const double now = cpus(c->quota_us, c->period_us), old = cpus(c->old_quota_us, c->old_period_us);
+
+	if (old > 0 && now > 0 && old != now)
+		strbuf_addf(out, "limit %.2f CPUs, then %.2f", old, now);
+	else if (now > 0)
+		strbuf_addf(out, "limit %.2f CPUs", now);
+	else if (old > 0)
+		strbuf_addf(out, "limit %.2f CPUs, then none", old);
 }
 
 void ctr_throttle_text(const struct ctr *c, struct strbuf *out)
@@ -273,7 +293,7 @@ void ctr_throttle_line(const struct ctr *c, struct strbuf *out)
 	ctr_name_text(c, out);
 	strbuf_adds(out, ": ");
 	ctr_throttle_text(c, out);
-	if (c->quota_us && c->period_us)
+	if (c->quota_us || c->old_quota_us)
 		strbuf_adds(out, ", ");
 	ctr_limit_text(c, out);
 }

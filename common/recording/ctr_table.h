@@ -25,6 +25,7 @@ struct ctr {
 	const char *label;
 	bool gone;		/* its cgroup was removed and did not come back */
 	uint64_t quota_us, period_us;	/* the latest limit; quota 0: no known limit */
+	uint64_t old_quota_us, old_period_us;	/* the one before; quota 0: none is known */
 	/* Within the recording, sum over all its lives; 0 unless they could be read. */
 	bool have_usage, have_throttling;
 	uint64_t usage_us, nr_periods, nr_throttled, throttled_us;
@@ -60,7 +61,10 @@ static inline bool ctr_is_container(const struct ctr *c)
 
 /* "container web (docker)", "cgroup '/a.slice'". */
 void ctr_name_text(const struct ctr *c, struct strbuf *out);
-/* "limit 0.50 CPUs"; nothing when no limit is known. */
+/*
+ * "limit 0.50 CPUs"; "limit 0.50 CPUs, then 0.10", "limit 0.50 CPUs, then none" if it changed. Nothing
+ * when no limit is known.
+ */
 void ctr_limit_text(const struct ctr *c, struct strbuf *out);
 /* "throttled in 74 of 507 periods, 3.8 s"; nothing if it never was. */
 void ctr_throttle_text(const struct ctr *c, struct strbuf *out);

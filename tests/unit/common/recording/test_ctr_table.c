@@ -208,6 +208,15 @@ static void expect_cpu(const struct ctr_table *t, uint64_t usage, uint64_t perio
 	assert_int_equal(c->throttled_us, us);
 }
 
+static void expect_limit(const struct ctr_table *t, const char *want)
+{
+	struct strbuf sb = STRBUF_INIT;
+
+	ctr_limit_text(ctr_table_of(t, "/a"), &sb);
+	assert_string_equal(sb.s, want);
+	strbuf_fini(&sb);
+}
+
 static void test_counters(void **state)
 {
 	struct ctr_table *t = ctr_table_new();
@@ -246,6 +255,19 @@ static void test_counters(void **state)
 	assert_false(ctr_table_of(t, "/a")->gone);
 	ctr_throttle_line(ctr_table_of(t, "/a"), &sb);
 	assert_string_equal(sb.s, "container web (docker): throttled in 74 of 507 periods, 3.8 s, limit 0.50 CPUs");
+	/* The limit was changed, and removed. */
+	ev.quota_us = 25000;
+	ctr_table_add(t, &ev);
+	expect_limit(t, "limit 0.50 CPUs, then 0.25");
+	ev.quota_us = 0;
+	ctr_table_add(t, &ev);
+	ctr_table_add(t, &ev);
+	expect_limit(t, "limit 0.25 CPUs, then none");
+	/* The same share of a longer period. */
+	ev.quota_us = 50000;
+	ev.period_us = 200000;
+	ctr_table_add(t, &ev);
+	expect_limit(t, "limit 0.25 CPUs");
 	/* Damage: counters that decrease must not give absurd totals. */
 	read_cpu(&ev, 3, 2, 1, 0);
 	ctr_table_add(t, &ev);
