@@ -298,9 +298,9 @@ struct ev_absence {
 /*
  * A cgroup and its CPU usage, as read at @time. For a container it is the container's own cgroup;
  * otherwise one that samples came from, that was chosen, or that has a limit and contains one with
- * samples. Written before its first sample in a segment and again at the segment's end. Counters run
- * from the cgroup's creation, so the recording's share is the last value minus the first. The first
- * values are 0 for a cgroup that was created during the recording.
+ * samples. Written before its first sample in a segment, when its limit has changed, and again at the
+ * segment's end. Counters run from the cgroup's creation, so the recording's share is the last value
+ * minus the first. The first values are 0 for a cgroup that was created during the recording.
  */
 struct ev_container {
 	uint64_t time;

@@ -24,16 +24,15 @@
 #define ROUND_NS 5000000ull
 /* Processes may end all the time. This interval between readings is enough for a cgroup. */
 #define EXIT_PAUSE_NS 20000000ull
-/* Cgroups that cgroup_facts_watch() looks at: this many, and one in WATCHED_SHARE. */
+/* Cgroups that cgroup_facts_watch() looks at: this many, and one in WATCHED_SHARE as time allows. */
 #define WATCHED_AT_ONCE 4
 #define WATCHED_SHARE 16
+#define WATCH_NS 2000000ull
 /* Answers that do not know the container of a removed cgroup. Its state may be gone with it. */
 #define GONE_ANSWERS 3
 /* Cgroups known to be new. Further ones count from their first reading on. */
 #define BORN_MAX 65536
-/* Cgroups that were looked at for a limit. Beyond that they are looked at again. */
-#define PASSED_MAX 65536
-/* Cgroups above a sampled one whose limit is looked for. */
+/* Cgroups above a sampled one that are watched for a limit. */
 #define LEVELS_MAX 32
 
 /*
@@ -55,7 +54,6 @@ struct cgroup_facts {
 	const struct cgroup_list *chosen;
 	struct container_lookup *lk;		/* owned */
 	struct cgroup_units units;
-	struct u64map passed;		/* set of the hashes of paths whose limit was looked for in this segment */
 	struct u64map sampled;	/* set of the hashes of target cgroups' paths, of all segments */
 	struct cgroup_unit **soon;		/* owned; to be read again */
 	size_t nsoon, soon_cap;
@@ -87,7 +85,6 @@ void cgroup_facts_free(struct cgroup_facts *cf)
 		return;
 	cgroup_units_fini(&cf->units);
 	free(cf->soon);
-	u64map_fini(&cf->passed);
 	u64map_fini(&cf->sampled);
 	container_lookup_free(cf->lk);
 	free(cf);
@@ -149,48 +146,78 @@ static struct cgroup_unit *add(struct cgroup_facts *cf, const char *own, const s
 	struct cgroup_unit *u = cgroup_units_add(&cf->units, own, ctr, node);
 
 	u->chosen = sel && !strcmp(sel->path, own);
-	/* The runtime may write the name of a container that has just begun a moment later. */
-	if (u->unnamed && !u64map_get(&cf->units.born, node))
-		warn_unnamed(cf);
 	return u;
+}
+
+static bool is_born(const struct cgroup_facts *cf, uint64_t node)
+{
+	return u64map_get(&cf->units.born, node);
+}
+
+/* @u is written from now on. */
+static void show(struct cgroup_facts *cf, struct cgroup_unit *u)
+{
+	u->unwritten = false;
+	/* The runtime may write the name of a container that has just begun a moment later. */
+	if (u->unnamed && !is_born(cf, u->ev.node))
+		warn_unnamed(cf);
+}
+
+/* The unit of cgroup @own with id @node (0 = unknown); NULL = none yet. */
+static struct cgroup_unit *find(struct cgroup_facts *cf, const char *own, uint64_t node)
+{
+	struct cgroup_unit *u = cgroup_units_find(&cf->units, own, strlen(own));
+
+	if (!u || !node || u->ev.node == node)
+		return u;
+	/* Another cgroup has its path. The counters of the old one stay as last read. */
+	u->ev.gone = true;
+	if (u->segment == cf->units.segment && !u->unwritten)
+		cgroup_units_put(&cf->units, u, false);
+	u->segment = 0;
+	return NULL;
+}
+
+/* @u is met for the first time in this segment, by @pid. With @now it is read at once. */
+static void meet(struct cgroup_facts *cf, struct cgroup_unit *u, uint32_t pid, bool now)
+{
+	u->segment = cf->units.segment;
+	cgroup_cpu_find(&cf->units.cpu, u->ev.cgroup, pid, &u->at);
+	if (now) {
+		cgroup_units_look_first(&cf->units, u);
+	} else {
+		u->late = true;
+		look_soon(cf, u);
+	}
 }
 
 /* Cgroup @own, never the root, with id @node has its first sample in this segment, by @pid. */
 static void met_own(struct cgroup_facts *cf, const char *own, uint64_t node, const struct container *ctr,
 		    uint32_t pid)
 {
-	struct cgroup_unit *u = cgroup_units_find(&cf->units, own, strlen(own));
-	bool born = u64map_get(&cf->units.born, node), named = false;
+	const bool born = is_born(cf, node);
+	struct cgroup_unit *u = find(cf, own, node);
+	bool named = false;
 
-	if (u && node && u->ev.node != node) {
-		/* Another cgroup has its path. The counters of the old one stay as last read. */
-		u->ev.gone = true;
-		if (u->segment == cf->units.segment)
-			cgroup_units_put(&cf->units, u, false);
-		u->segment = 0;
-		u = NULL;
-	}
 	/* So far it was only known as one that others are in. */
 	if (u && ctr && !u->ev.id[0]) {
 		cgroup_unit_name(u, ctr);
 		named = true;
 	}
 	if (u && u->segment == cf->units.segment) {
-		if (named)
-			cgroup_units_put(&cf->units, u, false);
+		const bool hidden = u->unwritten;
+
+		if (hidden)
+			show(cf, u);
+		if (hidden || named)
+			cgroup_units_put(&cf->units, u, hidden && born);
 		return;
 	}
 	if (!u)
-		u = add(cf, own, ctr, node);
-	u->segment = cf->units.segment;
+		show(cf, u = add(cf, own, ctr, node));
+	u->unwritten = false;
 	u->ev.gone = !node;
-	cgroup_cpu_find(&cf->units.cpu, own, pid, &u->at);
-	if (cf->spent < ROUND_NS || born) {
-		cgroup_units_look(&cf->units, u, true);
-	} else {
-		u->late = true;
-		look_soon(cf, u);
-	}
+	meet(cf, u, pid, cf->spent < ROUND_NS || born);
 	cgroup_units_put(&cf->units, u, born);
 }
 
@@ -254,51 +281,47 @@ static void met(struct cgroup_facts *cf, uint64_t id, const char *path, uint32_t
 		ask_later(cf, path, state);
 }
 
-/* Does cgroup @own have a limit, or did it have one? */
-static bool has_limit(const struct cgroup_facts *cf, const char *own, uint32_t pid)
-{
-	struct cgroup_cpu_at at = { 0 };
-	struct cpu_reading r = { 0 };
-
-	cgroup_cpu_find(&cf->units.cpu, own, pid, &at);
-	cgroup_cpu_read(&cf->units.cpu, &at, true, &r);
-	cgroup_cpu_at_fini(&at);
-	return r.quota_us || r.nr_periods;
-}
-
 /*
  * The limit that holds a thread back may be that of any cgroup it is in: of a pod, of a slice, or of
- * one that a container has made. Those that have a limit are recorded, too. Without time to look,
- * all are.
+ * one that a container has made. It may be set at any time. So all of them are watched, and those
+ * that have a limit are recorded, too.
  */
-static void met_limits(struct cgroup_facts *cf, const char *path, uint32_t pid)
+static void met_above(struct cgroup_facts *cf, const char *path, uint32_t pid)
 {
 	const uint64_t begun = clock_mono_ns();
 	struct containers *cs = container_lookup_known(cf->lk);
 	char own[PATH_MAX];
 	size_t levels = 0;
-	bool is_new;
 
 	for (size_t len = strlen(path); len && levels < LEVELS_MAX; len--) {
-		const struct container *ctr;
-		const struct cgroup_unit *u;
+		struct cgroup_unit *u;
+		uint64_t node;
 
 		if (path[len] && path[len] != '/')
 			continue;
 		levels++;
-		if (cf->passed.n >= PASSED_MAX)
-			u64map_clear(&cf->passed);
-		u64map_put(&cf->passed, hash_bytes(path, len), &is_new);
-		/* Then those above it have been looked at as well. */
-		if (!is_new)
-			return;
-		u = cgroup_units_find(&cf->units, path, len);
 		snprintf(own, sizeof(own), "%.*s", (int)len, path);
-		if ((u && u->segment == cf->units.segment) ||
-		    (cf->spent + clock_mono_ns() - begun < ROUND_NS && !has_limit(cf, own, pid)))
+		node = node_of(cf, own, 0, "");
+		if (!node)
 			continue;
-		ctr = cs ? containers_known(cs, own) : NULL;
-		met_own(cf, own, node_of(cf, own, 0, ""), ctr && !strcmp(ctr->cgroup, own) ? ctr : NULL, pid);
+		u = find(cf, own, node);
+		/* Then those above it have been met as well. */
+		if (u && u->walked == cf->units.segment)
+			return;
+		if (!u) {
+			const struct container *ctr = cs ? containers_known(cs, own) : NULL;
+
+			u = add(cf, own, ctr && !strcmp(ctr->cgroup, own) ? ctr : NULL, node);
+		}
+		u->walked = cf->units.segment;
+		if (u->segment == cf->units.segment)
+			continue;
+		u->unwritten = true;
+		meet(cf, u, pid, cf->spent + clock_mono_ns() - begun < ROUND_NS);
+		if (u->unwritten)
+			continue;
+		show(cf, u);
+		cgroup_units_put(&cf->units, u, is_born(cf, node));
 	}
 }
 
@@ -316,7 +339,7 @@ void cgroup_facts_met(struct cgroup_facts *cf, uint64_t id, const char *path, ui
 	if (path[0] != '/' || !path[1])
 		return;
 	met(cf, id, path, pid);
-	met_limits(cf, path, pid);
+	met_above(cf, path, pid);
 	cf->spent += clock_mono_ns() - begun;
 }
 
@@ -350,19 +373,28 @@ void cgroup_facts_exit(struct cgroup_facts *cf, const char *path)
 	for (const size_t all = len; len; len--) {
 		struct cgroup_unit *u = len == all || path[len] == '/' ? cgroup_units_find(&cf->units, path, len) : NULL;
 
-		if (u && u->segment == cf->units.segment)
+		/* Those without a limit have time: they are shared by many, or go with their last child. */
+		if (u && u->segment == cf->units.segment && !u->unwritten)
 			look_soon(cf, u);
 	}
 }
 
 /* ---- later ---- */
 
-static void look_again(struct cgroup_facts *cf, struct cgroup_unit *u)
+/* Returns true if @u should be put. */
+static bool look_again(struct cgroup_facts *cf, struct cgroup_unit *u)
 {
-	cgroup_units_look(&cf->units, u, u->late);
-	if (u->late)
-		cgroup_units_put(&cf->units, u, false);
+	const bool late = u->late, hidden = u->unwritten;
+	bool changed = false;
+
 	u->late = false;
+	if (late)
+		cgroup_units_look_first(&cf->units, u);
+	else
+		changed = cgroup_units_look(&cf->units, u);
+	if (hidden && !u->unwritten)
+		show(cf, u);
+	return changed || (late && !u->unwritten);
 }
 
 /* Readers of the recording give the name to earlier samples, too (sample_cgroups.h). */
@@ -374,7 +406,7 @@ static void known_now(struct cgroup_facts *cf, struct cgroup_unit *u, const stru
 		return;
 	}
 	cgroup_unit_name(u, ctr);
-	cgroup_units_look(&cf->units, u, true);
+	look_again(cf, u);
 	cgroup_units_put(&cf->units, u, false);
 }
 
@@ -500,7 +532,8 @@ void cgroup_facts_round(struct cgroup_facts *cf)
 			continue;
 		}
 		u->soon = false;
-		look_again(cf, u);
+		if (look_again(cf, u))
+			cgroup_units_put(&cf->units, u, false);
 	}
 	cf->nsoon = kept;
 }
@@ -534,25 +567,25 @@ static void drop(struct cgroup_facts *cf, size_t at)
 {
 	const struct cgroup_unit *u = cf->units.v[at];
 
-	if (u->unnamed)
+	if (u->unnamed && !u->unwritten)
 		warn_unnamed(cf);
-	u64map_del(&cf->passed, hash_bytes(u->ev.cgroup, strlen(u->ev.cgroup)));
 	cgroup_units_drop(&cf->units, at);
 }
 
 void cgroup_facts_watch(struct cgroup_facts *cf)
 {
 	const size_t looks = MIN(cf->units.n, WATCHED_AT_ONCE + cf->units.n / WATCHED_SHARE);
+	const uint64_t until = clock_mono_ns() + WATCH_NS;
 
 	cf->watches++;
-	for (size_t i = 0; i < looks; i++) {
+	for (size_t i = 0; i < looks && (i < WATCHED_AT_ONCE || clock_mono_ns() < until); i++) {
 		const size_t at = cf->next++ % cf->units.n;
 		struct cgroup_unit *u = cf->units.v[at];
 
 		if (u->ev.gone && is_over(cf, u))
 			drop(cf, at);
-		else if (u->segment == cf->units.segment && !u->ev.gone)
-			look_again(cf, u);
+		else if (u->segment == cf->units.segment && !u->ev.gone && look_again(cf, u))
+			cgroup_units_put(&cf->units, u, false);
 		if (!cf->units.n)
 			break;
 	}
@@ -574,25 +607,33 @@ static void ask_at_last(struct cgroup_facts *cf)
 	ask(cf, true);
 }
 
+/* The last look in this segment at units that are @unwritten, or at the others. */
+static void look_last(struct cgroup_facts *cf, bool unwritten, bool last, uint64_t until)
+{
+	for (size_t i = 0; i < cf->units.n; i++) {
+		struct cgroup_unit *u = cf->units.v[i];
+
+		if (u->segment != cf->units.segment || u->unwritten != unwritten)
+			continue;
+		if (clock_mono_ns() < until)
+			look_again(cf, u);
+		if (u->unwritten)
+			continue;
+		if (u->read_at)
+			cgroup_units_put(&cf->units, u, false);
+		if (last && u->unnamed)
+			warn_unnamed(cf);
+	}
+}
+
 void cgroup_facts_cut(struct cgroup_facts *cf, bool last)
 {
 	const uint64_t until = last ? UINT64_MAX : clock_mono_ns() + ROUND_NS;
 
 	if (last)
 		ask_at_last(cf);
-	for (size_t i = 0; i < cf->units.n; i++) {
-		struct cgroup_unit *u = cf->units.v[i];
-
-		if (u->segment != cf->units.segment)
-			continue;
-		if (clock_mono_ns() < until)
-			cgroup_units_look_last(&cf->units, u);
-		if (u->read_at)
-			cgroup_units_put(&cf->units, u, false);
-		if (last && u->unnamed)
-			warn_unnamed(cf);
-	}
+	look_last(cf, false, last, until);
+	look_last(cf, true, last, until);
 	cgroup_units_cut(&cf->units);
-	u64map_clear(&cf->passed);
 	cf->nsoon = cf->next = 0;
 }

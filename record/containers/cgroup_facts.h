@@ -1,9 +1,9 @@
 /*
  * Records which containers the samples belong to. For each sampled cgroup it writes an
  * ev_container: the container it belongs to (or the cgroup itself), its names, CPU limit and
- * counters. It does so, too, for the cgroups with a CPU limit that a sampled one is in. Only these
- * are read: at the first sample in a segment, when one of their processes ends, from time to time,
- * and at the segment's end. A removed cgroup keeps the counters of its last reading.
+ * counters. It does so, too, for the cgroups that a sampled one is in, once they have a CPU limit.
+ * Only these are read: at the first sample in a segment, when one of their processes ends, from time
+ * to time, and at the segment's end. A removed cgroup keeps the counters of its last reading.
  */
 #ifndef NSPROF_CGROUP_FACTS_H
 #define NSPROF_CGROUP_FACTS_H
@@ -62,7 +62,7 @@ void cgroup_facts_exit(struct cgroup_facts *cf, const char *path);
 void cgroup_facts_round(struct cgroup_facts *cf);
 /*
  * Call from time to time, and not before a drain has followed the call before. Reads some of the
- * cgroups that were not read for longest. Writes those that are gone for the last time, and forgets
+ * cgroups that were not read for longest, for about 2 ms at most. Writes those that are gone for the last time, and forgets
  * them.
  */
 void cgroup_facts_watch(struct cgroup_facts *cf);

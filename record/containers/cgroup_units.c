@@ -48,48 +48,79 @@ struct cgroup_unit *cgroup_units_find(const struct cgroup_units *us, const char 
 	return u && !strncmp(u->ev.cgroup, path, len) && !u->ev.cgroup[len] ? u : NULL;
 }
 
-void cgroup_units_look(struct cgroup_units *us, struct cgroup_unit *u, bool limit)
+static void look(struct cgroup_units *us, struct cgroup_unit *u, bool limit)
 {
-	const bool first = !u->r.have_usage;
-
 	u->read_at = clock_mono_ns();
 	if (!u->ev.gone && cgroup_cpu_read(&us->cpu, &u->at, limit, &u->r))
 		u->ev.gone = true;
-	if (first && !u64map_get(&us->born, u->ev.node))
-		u->first_us = u->r.usage_us;
-}
-
-/*
- * The limit may have changed meanwhile. If there was none, new periods show one: without a limit
- * there are no periods (kernel/sched/fair.c).
- */
-void cgroup_units_look_last(struct cgroup_units *us, struct cgroup_unit *u)
-{
-	const uint64_t periods = u->r.nr_periods;
-	const bool limited = u->r.quota_us;
-
-	cgroup_units_look(us, u, limited);
-	if (!limited && u->r.nr_periods != periods)
-		cgroup_units_look(us, u, true);
 }
 
 /* The next write reports an error of the writer, too. */
-void cgroup_units_put(struct cgroup_units *us, const struct cgroup_unit *u, bool from_zero)
+static void put(struct cgroup_units *us, const struct cgroup_unit *u, const struct cpu_reading *r, uint64_t at,
+		bool from_zero)
 {
 	struct ev_container ev = u->ev;
 
-	ev.time = u->read_at ? u->read_at : clock_mono_ns();
-	ev.have_usage = u->r.have_usage;
-	ev.have_throttling = u->r.have_throttling;
-	ev.quota_us = u->r.quota_us;
-	ev.period_us = u->r.period_us;
+	ev.time = at ? at : clock_mono_ns();
+	ev.have_usage = r->have_usage;
+	ev.have_throttling = r->have_throttling;
+	ev.quota_us = r->quota_us;
+	ev.period_us = r->period_us;
 	if (!from_zero) {
-		ev.usage_us = u->r.usage_us;
-		ev.nr_periods = u->r.nr_periods;
-		ev.nr_throttled = u->r.nr_throttled;
-		ev.throttled_us = u->r.throttled_us;
+		ev.usage_us = r->usage_us;
+		ev.nr_periods = r->nr_periods;
+		ev.nr_throttled = r->nr_throttled;
+		ev.throttled_us = r->throttled_us;
 	}
 	rec_writer_container(us->w, &ev);
+}
+
+/* Without a limit there are no periods (kernel/sched/fair.c), so periods show that there was one. */
+static bool had_limit(const struct cpu_reading *r)
+{
+	return r->quota_us || r->nr_periods;
+}
+
+void cgroup_units_look_first(struct cgroup_units *us, struct cgroup_unit *u)
+{
+	const bool first = !u->r.have_usage;
+
+	look(us, u, true);
+	if (first && !u64map_get(&us->born, u->ev.node))
+		u->first_us = u->r.usage_us;
+	u->unwritten &= !had_limit(&u->r);
+}
+
+bool cgroup_units_look(struct cgroup_units *us, struct cgroup_unit *u)
+{
+	struct cpu_reading was = u->r;
+	const uint64_t was_at = u->read_at;
+
+	look(us, u, was.quota_us);
+	if (!was.quota_us && u->r.nr_periods != was.nr_periods)
+		look(us, u, true);
+	if (u->unwritten && !had_limit(&u->r)) {
+		u->r = was;
+		u->read_at = was_at;
+		return false;
+	}
+	/*
+	 * Version 2 counts periods only while the cpu controller is on. It may be turned on for the
+	 * sake of the limit, and then counts from 0.
+	 */
+	if (u->unwritten || (was.have_usage && !was.have_throttling && u->r.have_throttling)) {
+		was.have_throttling = u->r.have_throttling;
+		put(us, u, &was, was_at, u64map_get(&us->born, u->ev.node));
+	}
+	if (!u->unwritten && u->r.quota_us == was.quota_us && u->r.period_us == was.period_us)
+		return false;
+	u->unwritten = false;
+	return true;
+}
+
+void cgroup_units_put(struct cgroup_units *us, const struct cgroup_unit *u, bool from_zero)
+{
+	put(us, u, &u->r, u->read_at, from_zero);
 }
 
 /* @ctr: NULL = not a container. */
@@ -138,7 +169,7 @@ void cgroup_unit_name(struct cgroup_unit *u, const struct container *ctr)
 
 static void add_used(struct facts_used *used, const struct cgroup_unit *u)
 {
-	if (!u->chosen || !u->r.have_usage)
+	if (!u->chosen || u->unwritten || !u->r.have_usage)
 		return;
 	used->us += u->r.usage_us - u->first_us;
 	used->until = MAX(used->until, u->read_at);
@@ -159,7 +190,7 @@ void cgroup_units_drop(struct cgroup_units *us, size_t i)
 	const uint64_t hash = hash_bytes(u->ev.cgroup, strlen(u->ev.cgroup));
 	uint64_t *slot = u64map_get(&us->by_path, hash);
 
-	if (u->segment == us->segment && u->read_at)
+	if (u->segment == us->segment && u->read_at && !u->unwritten)
 		cgroup_units_put(us, u, false);
 	add_used(&us->past, u);
 	/* Another cgroup may have its path by now. */

@@ -25,7 +25,13 @@ struct cgroup_unit {
 	uint64_t first_us;
 	bool unnamed;			/* the name of its container was not found */
 	bool chosen;			/* is a cgroup of the target, not only in one */
-	uint32_t segment;		/* in which it was last written */
+	uint32_t segment;		/* in which it was last met */
+	/*
+	 * Only cgroups in it have samples, and it has had no limit in this segment. Nothing of it is
+	 * written, and @r stays the first reading.
+	 */
+	bool unwritten;
+	uint32_t walked;		/* the segment in which those above it were met, too */
 	bool soon;			/* in cgroup_facts.soon */
 	bool late;			/* its first counters are still to be written */
 	/*
@@ -61,10 +67,13 @@ struct cgroup_unit *cgroup_units_add(struct cgroup_units *us, const char *own, c
 /* @u turns out to be container @ctr. */
 void cgroup_unit_name(struct cgroup_unit *u, const struct container *ctr);
 
-/* Reads the counters of @u; with @limit its limit, too. */
-void cgroup_units_look(struct cgroup_units *us, struct cgroup_unit *u, bool limit);
-/* The last reading in a segment, with the limit if there is one. */
-void cgroup_units_look_last(struct cgroup_units *us, struct cgroup_unit *u);
+/* The first reading of @u in a segment, with its limit. */
+void cgroup_units_look_first(struct cgroup_units *us, struct cgroup_unit *u);
+/*
+ * Later readings. A limit that was set, changed or removed since is noticed. If one was set, writes
+ * the first counters of @u that are not written yet. Returns true if @u should be put again.
+ */
+bool cgroup_units_look(struct cgroup_units *us, struct cgroup_unit *u);
 /* Writes @u as it was last read. @from_zero: its counters began within the recording. */
 void cgroup_units_put(struct cgroup_units *us, const struct cgroup_unit *u, bool from_zero);
 

@@ -22,6 +22,8 @@ limit() { # NAME QUOTA: us per 100 ms
 } 2>/dev/null
 # ns for which it was throttled so far. v1 counts ns, v2 us.
 throttled() { awk '$1 == "throttled_time" { print $2 } $1 == "throttled_usec" { printf "%.0f\n", $2 * 1000 }' "$CPU_CG/cpu.stat"; }
+counter() { awk -v key="$1" '$1 == key { print $2 }' "$CPU_CG/cpu.stat"; }
+used() { awk '$1 == "usage_usec" { print $2 }' "$CTR_V2/$CTR_CG/cpu.stat"; }
 
 throttled_waits() {
 	local f=$T/tight p before begun ended after got
@@ -56,17 +58,30 @@ throttled_waits() {
 }
 throttled_waits
 
-# The limit of a pod: the container itself has none. The recorder has to find it above.
+# The limit of a pod: the container itself has none. The recorder has to find it above, also if it is
+# set after the first sample, and removed before the end.
 throttled_above() {
-	local f=$T/above p none=max got
+	local f=$T/above p none=max got all
 	[ -z "$CPU" ] || none=-1
 	ctr_start above "$T/root" /app/spin 60 || { fail "the container starts"; return; }
 	limit above $none || { skip "a limit above" "no cpu controller to be had"; ctr_stop above; return; }
 	if [ -n "$CPU" ]; then
 		for p in $(<"$CTR_V2/$CTR_CG/cgroup.procs"); do echo "$p" >"$CPU_CG/cgroup.procs"; done
 	fi
+	waits_begin "$f-later" -G "$CTR_CG"
+	used=$(used)
+	wait_for '[ "$(used)" -gt $((used + 100000)) ]' 30
 	limit . 10000
-	wait_for '[ "$(throttled)" -gt 0 ]' 30 || { fail "its pod is throttled"; return; }
+	wait_for '[ "$(counter nr_throttled)" -gt 3 ]' 30 || fail "its pod is throttled"
+	limit . $none
+	waits_end
+	all=$(counter nr_throttled)
+	like "info has a limit that was set and removed meanwhile" "$("$NSPROF" info "$f-later")" 'throttled in [1-9]'
+	got=$(jq --arg cg "/$CTR_CGROOT" '.containers[] | select(.cgroup == $cg) | .nr_throttled' "$f-later.json")
+	check "how often: ${got:=0} of $all" test "$got" -gt 0 -a "$got" -le "$all"
+
+	limit . 10000
+	wait_for "[ \"\$(counter nr_throttled)\" -gt $all ]" 30
 	waits_begin "$f" -G "$CTR_CG"
 	sleep 1
 	waits_end
