@@ -135,6 +135,14 @@ enum event_role {
 
 #define SAMPLED_EVENTS_MAX 1024u	/* events of one recording */
 
+/* How an event takes stacks. */
+enum callgraph {
+	CALLGRAPH_UNSET,	/* not its own: as the recording's settings say */
+	CALLGRAPH_NONE,		/* none: its samples have one address */
+	CALLGRAPH_FP,		/* the kernel follows frame pointers */
+	CALLGRAPH_DWARF,	/* registers and a copy of the user stack, which readers unwind */
+};
+
 /*
  * An event that samples are of. A recording without any has one, which the INFO block describes.
  * Each segment begins with all of them, in the order of their indices. A repeated index says that
@@ -158,6 +166,9 @@ struct ev_event {
 	 * that are text hold zeros, unless they were asked for.
 	 */
 	const char *fields;
+	uint32_t callgraph;		/* enum callgraph; later versions may know more */
+	uint32_t dump_size;		/* bytes of stack asked for, with CALLGRAPH_DWARF; else 0 */
+	uint32_t max_stack;		/* frames of a stack, from the leaf; 0: as many as there are */
 };
 
 /* A thread goes to a CPU or leaves it. */

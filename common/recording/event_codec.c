@@ -490,6 +490,12 @@ void event_enc_event(struct event_enc *e, struct strbuf *out, const struct ev_ev
 	put_str(b, ev->unit);
 	put_str(b, ev->filter);
 	put_lines(b, ev->fields);
+	/* Only where it is not as the settings say. */
+	if (ev->callgraph != CALLGRAPH_UNSET) {
+		strbuf_add_varint(b, ev->callgraph);
+		strbuf_add_varint(b, ev->dump_size);
+		strbuf_add_varint(b, ev->max_stack);
+	}
 	end(e, out, EVENT_EVENT);
 }
 
@@ -510,6 +516,11 @@ static void dec_event(struct cursor *c, uint64_t *time, struct ev_event *ev)
 	ev->unit = get_str(c);
 	ev->filter = get_str(c);
 	ev->fields = get_str(c);
+	if (cursor_left(c)) {
+		ev->callgraph = get_u32(c);
+		ev->dump_size = get_u32(c);
+		ev->max_stack = get_u32(c);
+	}
 	/* Readers keep tables by index, and parse the fields. */
 	if (ev->index >= SAMPLED_EVENTS_MAX || ev->leader >= SAMPLED_EVENTS_MAX || strlen(ev->fields) >= REC_FIELDS_MAX)
 		c->bad = true;

@@ -50,7 +50,8 @@ static bool same(struct ev_event *a, struct ev_event *b)
 {
 	return a->time == b->time && a->role == b->role && a->leader == b->leader && a->type == b->type &&
 	       a->config == b->config && a->config1 == b->config1 && a->config2 == b->config2 &&
-	       a->freq == b->freq && a->period == b->period && same_texts(a, b);
+	       a->freq == b->freq && a->period == b->period && a->callgraph == b->callgraph &&
+	       a->dump_size == b->dump_size && a->max_stack == b->max_stack && same_texts(a, b);
 }
 
 /* All texts of @ev become copies in one piece of memory, of @bytes. The name is its beginning. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "base/xalloc.h"
 #include "recording.h"
 #include "recording/rec_reader.h"
@@ -45,6 +46,32 @@ static void put_plain(struct rec_events *t, const struct rec_reader *r)
 	});
 }
 
+static const char *const callgraph_names[] = {
+	[CALLGRAPH_NONE] = "none", [CALLGRAPH_FP] = "fp", [CALLGRAPH_DWARF] = "dwarf",
+};
+
+const char *rec_events_callgraph(uint32_t how)
+{
+	return how < ARRAY_SIZE(callgraph_names) && callgraph_names[how] ? callgraph_names[how] : "";
+}
+
+void rec_events_stacks(struct event_table *t, const struct rec_reader *r)
+{
+	const char *how = rec_reader_info(r, "call_graph");
+	uint32_t callgraph = CALLGRAPH_UNSET;
+
+	for (uint32_t i = CALLGRAPH_NONE; i < ARRAY_SIZE(callgraph_names); i++)
+		if (how && !strcmp(how, callgraph_names[i]))
+			callgraph = i;
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->ev[i].callgraph != CALLGRAPH_UNSET)
+			continue;
+		t->ev[i].callgraph = callgraph;
+		t->ev[i].dump_size = (uint32_t)number(r, "dump_size");
+		t->ev[i].max_stack = (uint32_t)number(r, "max_stack");
+	}
+}
+
 /* A clock and the time off the CPU together are all of a thread's time. */
 static void add_wall(struct event_table *t)
 {
@@ -60,6 +87,7 @@ static void add_wall(struct event_table *t)
 		event_table_put(t, &(struct ev_event){
 			.index = t->n, .role = ROLE_WALL, .leader = clock, .type = PERF_TYPE_RAW,
 			.name = REC_EVENTS_WALL, .modifier = t->ev[clock].modifier, .unit = "ns", .filter = "", .fields = "",
+			.callgraph = t->ev[clock].callgraph, .dump_size = t->ev[clock].dump_size, .max_stack = t->ev[clock].max_stack,
 		});
 }
 
@@ -72,6 +100,7 @@ int rec_events_read(struct rec_events *t, struct rec_reader *r)
 		return err;
 	if (!t->table.n)
 		put_plain(t, r);
+	rec_events_stacks(&t->table, r);
 	add_wall(&t->table);
 	return 0;
 }

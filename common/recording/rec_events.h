@@ -21,7 +21,8 @@ struct rec_reader;
 #define REC_EVENTS_WALL "wall"		/* of ROLE_WALL */
 
 struct rec_events {
-	struct event_table table;	/* at least one; as the recording began; "" = unknown */
+	/* At least one; as the recording began, also with stacks as the settings say; "" = unknown. */
+	struct event_table table;
 	bool plain;		/* the settings describe the only event */
 };
 
@@ -46,6 +47,10 @@ int rec_events_pick(const struct rec_events *t, const char *name, const char *sh
 /* event_pick_tell() for the event @at. */
 void rec_events_tell(const struct rec_events *t, uint32_t at, const char *shown, const char *also);
 struct event_label rec_events_label(const struct ev_event *ev);
+/* Fills in what the settings say about stacks where an event of @t says nothing itself. */
+void rec_events_stacks(struct event_table *t, const struct rec_reader *r);
+/* "dwarf", "fp" or "none": the setting call_graph for @how. "": it is none of these. Static. */
+const char *rec_events_callgraph(uint32_t how);
 /* Are its periods ns of CPU time? */
 bool rec_events_is_clock(const struct ev_event *ev);
 /*

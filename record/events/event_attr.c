@@ -105,6 +105,36 @@ static void attr_rate(struct perf_event_attr *attr, const struct events *ev, con
 	}
 }
 
+static void attr_stacks(struct perf_event_attr *attr, const struct rec_event *e, const struct record_opts *o)
+{
+	const struct stack_terms *s = &e->stacks;
+
+	attr->exclude_callchain_kernel = s->callgraph == CALLGRAPH_NONE || e->sel.exclude_kernel || (o->user_chains && !o->kernel_chains);
+	attr->exclude_callchain_user = s->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
+	attr->sample_max_stack = (uint16_t)s->max_stack;
+	if (s->callgraph != CALLGRAPH_DWARF || e->member)
+		return;
+	attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+	attr->sample_regs_user = UREG_MASK;
+	attr->sample_stack_user = s->dump_size;
+}
+
+void event_layout(const struct events *ev, size_t event, struct sample_layout *l)
+{
+	const struct rec_event *e = &ev->v[event];
+
+	*l = (struct sample_layout){
+		.period = e->weighed ? 0 : e->now,
+		.has_stack = e->stacks.callgraph == CALLGRAPH_DWARF,
+		.no_chain = e->stacks.callgraph == CALLGRAPH_NONE,
+		.has_cgroup = ev->feats & FEAT_SAMPLE_CGROUP,
+		.has_raw = e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE,
+		.has_reads = e->reads,
+		.has_count = e->counted,
+		.has_lost = ev->feats & FEAT_FORMAT_LOST,
+	};
+}
+
 static void attr_sample(struct perf_event_attr *attr, const struct events *ev, size_t event, bool in_group)
 {
 	const struct rec_event *e = &ev->v[event];
@@ -121,14 +151,7 @@ static void attr_sample(struct perf_event_attr *attr, const struct events *ev, s
 	attr_rate(attr, ev, e);
 	if (ev->feats & FEAT_SAMPLE_CGROUP)
 		attr->sample_type |= PERF_SAMPLE_CGROUP;
-	attr->exclude_callchain_kernel = o->callgraph == CALLGRAPH_NONE || e->sel.exclude_kernel ||
-					 (o->user_chains && !o->kernel_chains);
-	attr->exclude_callchain_user = o->callgraph != CALLGRAPH_FP || (o->kernel_chains && !o->user_chains);
-	if (o->callgraph == CALLGRAPH_DWARF && !e->member) {
-		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr->sample_regs_user = UREG_MASK;
-		attr->sample_stack_user = o->dump_size;
-	}
+	attr_stacks(attr, e, o);
 	if (ev->shared_side && !event)
 		attr_tells(attr, ev);
 	attr->wakeup_watermark = (uint32_t)data_watermark(ev, e);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "events/events.h"
+#include "events/sample_parse.h"
 
 /* In place of an index: what reports mappings, programs and threads, and counts nothing. */
 #define EVENT_SIDE SIZE_MAX
@@ -33,6 +34,9 @@ int event_open(struct events *ev, size_t event, const struct event_place *at);
  * detected and removed from ev->feats.
  */
 int event_open_probing(struct events *ev, size_t event, const struct event_place *at);
+
+/* The samples of @event, as it was opened. */
+void event_layout(const struct events *ev, size_t event, struct sample_layout *l);
 
 /*
  * The fixed period (not 0) of @e where it is opened next. Those of --off-cpu are not all the same: see

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "events/event_attr.h"
+#include "events/event_stacks.h"
 #include "events/open.h"
 #include "trace/tp_format.h"
 
@@ -63,6 +64,9 @@ void event_list_init(struct events *ev, const struct evsel *sels, size_t n)
 		set_waits_rate(ev, &e->sel);
 		e->wanted = sels[i].name;
 		e->member = sels[i].leader != i && sels[sels[i].leader].sample_read;
+		e->stacks = event_stacks(&sels[e->member ? sels[i].leader : i], ev->opts);
+		e->record_bytes = event_stacks_record(&e->stacks, ev->opts);
+		ev->record_bytes = MAX(ev->record_bytes, e->record_bytes);
 		ev->v[sels[i].leader].reads |= e->member;
 		if (!e->sel.period && !e->member)
 			e->freq = events_clamp_freq(e->sel.freq, &told);

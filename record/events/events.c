@@ -5,11 +5,10 @@
 #include "base/util.h"
 #include "cli/event_name.h"
 #include "events/open.h"
-#include "events/perf_layout.h"
 #include "events/ringplan.h"
 
 #define RATE_UNKNOWN 1000	/* samples per second, assumed if only a period is known */
-#define UNLIMITED_RATE (10 * EVENT_BUDGET_DEFAULT)	/* bytes per second, with --event-budget none */
+#define UNLIMITED_LOAD (10 * EVENT_BUDGET_DEFAULT)	/* bytes per second, with --event-budget none */
 
 static uint64_t rate_of(const struct rec_event *e)
 {
@@ -33,31 +32,37 @@ bool events_split(const struct events *ev)
 	return bounded && unbounded;
 }
 
-uint64_t events_rate(const struct events *ev)
+/* Stacks per second and CPU of --off-cpu. */
+static uint64_t waits_rate(const struct rec_event *e)
 {
-	uint64_t rate = 0;
-
-	for (size_t i = 0; i < ev->n; i++)
-		rate += rate_of(&ev->v[i]);
-	return rate ? rate : events_extra_rate(ev);
+	return e->sel.every || !e->period ? WAITS_COPIES : WAITS_CPU_HZ / e->period;
 }
 
-/* Stacks per second and CPU of --off-cpu. */
-static uint64_t waits_rate(const struct events *ev)
+/* Bytes per second and CPU that unbounded events may write. */
+static uint64_t extra_load(const struct events *ev)
 {
 	const size_t at = events_waits(ev);
+	uint64_t record = 0, load;
 
-	if (at == SIZE_MAX)
-		return 0;
-	return ev->v[at].sel.every || !ev->v[at].period ? WAITS_COPIES : WAITS_CPU_HZ / ev->v[at].period;
+	for (size_t i = 0; i < ev->n; i++)
+		if (ev->v[i].unbounded)
+			record = MAX(record, ev->v[i].record_bytes);
+	load = RATE_UNKNOWN * record;
+	/* One event with a period that its user chose has the ring that it always had. */
+	if (!events_have_ids(ev))
+		return load;
+	load = MAX(load, events_budget(ev) == EVENT_BUDGET_NONE ? UNLIMITED_LOAD : events_budget(ev));
+	return at == SIZE_MAX ? load : MAX(load, waits_rate(&ev->v[at]) * ev->v[at].record_bytes);
 }
 
-uint64_t events_extra_rate(const struct events *ev)
+/* The same of all events that share the data ring. */
+static uint64_t data_load(const struct events *ev)
 {
-	const uint64_t budget = events_budget(ev) == EVENT_BUDGET_NONE ? UNLIMITED_RATE : events_budget(ev);
+	uint64_t load = 0;
 
-	/* One event with a period that its user chose has the ring that it always had. */
-	return events_have_ids(ev) ? MAX(MAX(budget / ev->record_bytes, RATE_UNKNOWN), waits_rate(ev)) : RATE_UNKNOWN;
+	for (size_t i = 0; i < ev->n; i++)
+		load += rate_of(&ev->v[i]) * ev->v[i].record_bytes;
+	return load ? load : extra_load(ev);
 }
 
 bool events_thins(const struct events *ev, size_t event)
@@ -103,7 +108,7 @@ bool events_listed(const struct events *ev)
 
 uint64_t events_ring_ms(const struct events *ev)
 {
-	return ringplan_ms(ev->data_bytes, events_rate(ev), ev->record_bytes);
+	return ringplan_ms(ev->data_bytes, data_load(ev));
 }
 
 bool events_roomy(const struct events *ev)
@@ -140,23 +145,10 @@ uint64_t events_plan_data(const struct events *ev)
 	const uint64_t n = ev->target->ncpus;
 	const uint64_t rings = events_split(ev) ? (n * EXTRA_SHARE + EXTRA_SHARE - 2) / (EXTRA_SHARE - 1) : n;
 
-	return ringplan_bytes(events_rate(ev), ev->record_bytes, rings, events_ram());
+	return ringplan_bytes(data_load(ev), rings, events_ram());
 }
 
 uint64_t events_plan_extra(const struct events *ev)
 {
-	return ringplan_bytes(events_extra_rate(ev), ev->record_bytes, (uint64_t)ev->target->ncpus * EXTRA_SHARE, events_ram());
-}
-
-uint64_t events_plan_record(const struct record_opts *o)
-{
-	uint64_t bytes = 512;	/* fixed fields, registers, a kernel chain of some depth */
-
-	if (o->payloads != PAYLOADS_NONE)
-		bytes += 256;	/* few tracepoints have more */
-	if (o->callgraph == CALLGRAPH_DWARF)
-		bytes += o->dump_size;
-	else if (o->callgraph == CALLGRAPH_FP)
-		bytes += 1024;	/* at most 127 user frames */
-	return MIN(bytes, LAYOUT_RECORD_MAX - 8);
+	return ringplan_bytes(extra_load(ev), (uint64_t)ev->target->ncpus * EXTRA_SHARE, events_ram());
 }

@@ -37,6 +37,9 @@ struct event_fd {
 /* One event of the recording, opened many times: for each CPU, and there for each cgroup or thread. */
 struct rec_event {
 	struct evsel sel;	/* as opened, after fallbacks */
+	/* How it takes stacks: event_stacks() of it, or of its leader if it is only read with that. */
+	struct stack_terms stacks;
+	uint64_t record_bytes;	/* by plan, the maximum size of one sample */
 	char *fields;		/* owned; the lines of its payload's fields; NULL: none is kept */
 	const char *wanted;	/* the name before fallbacks */
 	int wanted_err;		/* why it could not be used: negative errno, otherwise 0 */
@@ -146,7 +149,7 @@ struct events {
 	struct ring *data, *side;
 	size_t ndata;
 	uint64_t data_bytes, extra_bytes, side_bytes, switch_bytes, wakeup_bytes;	/* size of one ring of each kind */
-	uint64_t record_bytes;		/* maximum size of one sample */
+	uint64_t record_bytes;		/* by plan, the maximum size of one sample of any event */
 	int map_err;	/* the last failed mmap(2) of a ring: negative errno, otherwise 0 */
 	size_t alive;			/* the threads of samples[] below this index have ended */
 };
@@ -157,10 +160,6 @@ static inline const struct evsel *events_first(const struct events *ev)
 	return &ev->v[0].sel;
 }
 
-/* Expected samples per second and CPU, of all events that share the data ring. */
-uint64_t events_rate(const struct events *ev);
-/* The same for a ring of unbounded events. */
-uint64_t events_extra_rate(const struct events *ev);
 /* Are there both bounded and unbounded events, so that each kind has a ring? */
 bool events_split(const struct events *ev);
 /*
@@ -185,12 +184,11 @@ bool events_have_ids(const struct events *ev);
 
 /* Memory of the machine, bytes. */
 uint64_t events_ram(void);
-/* By plan: bytes of a data ring, of a ring of unbounded events, and at most of one sample. */
+/* By plan, bytes of a data ring and of a ring of unbounded events. */
 uint64_t events_plan_data(const struct events *ev);
 uint64_t events_plan_extra(const struct events *ev);
-uint64_t events_plan_record(const struct record_opts *o);
 
-/* Capacity of a data ring at the current rate and stack copy size, ms. */
+/* Capacity of a data ring at the current rates and sizes of stack copies, ms. */
 uint64_t events_ring_ms(const struct events *ev);
 
 /* By plan, the rings hold several times what arrives between two ticks of the loop. */

@@ -464,7 +464,6 @@ int events_open(struct events *ev, const struct record_opts *o, struct target *t
 	if (wakeups)
 		ev->wakeup_source = *wakeups;
 	ev->feats = FEATS_ALL;
-	ev->record_bytes = events_plan_record(o);
 	event_list_init(ev, sels, n);
 	/* Needed for cgroup ids in samples; without a hierarchy there are no names. */
 	if (t->fs.fd >= 0 || !cgroup_fs_open(&t->fs))

@@ -8,12 +8,6 @@
 
 #include "evlist/evlist.h"
 
-enum callgraph {
-	CALLGRAPH_DWARF,
-	CALLGRAPH_FP,
-	CALLGRAPH_NONE,
-};
-
 /* What is kept of the fields of tracepoints. */
 enum payloads {
 	PAYLOADS_NONE,
@@ -21,8 +15,6 @@ enum payloads {
 	PAYLOADS_ALL,
 };
 
-/* The kernel's maximum for attr.sample_stack_user: below USHRT_MAX and a multiple of 8. */
-#define DUMP_SIZE_MAX 65528
 #define FREQ_DEFAULT 99
 /* Bytes of records per second and CPU of all events without a rate; see events_thins(). */
 #define EVENT_BUDGET_DEFAULT 20000000ull
@@ -43,7 +35,7 @@ struct record_opts {
 	bool wakeups;			/* record who is woken, beside them */
 	uint64_t off_cpu_thresh_ns;	/* outputs show shorter waits together, without stacks */
 	bool optional_events;		/* record without events that cannot be opened */
-	enum callgraph callgraph;
+	enum callgraph callgraph;	/* of events without terms of their own; never CALLGRAPH_UNSET */
 	uint32_t dump_size;	/* bytes of stack copied per sample, a multiple of 8; dwarf only */
 	bool user_chains, kernel_chains;	/* only the user or kernel part of callchains */
 	bool full_stacks;		/* --stacks=full */

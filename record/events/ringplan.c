@@ -2,13 +2,13 @@
 
 #include "base/util.h"
 
-uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram)
+uint64_t ringplan_bytes(uint64_t load, uint64_t ncpus, uint64_t ram)
 {
 	const uint64_t budget = MIN(RING_BUDGET, ram / RING_RAM_SHARE);
 	uint64_t bytes = RING_MIN;
 
 	/* The kernel needs a power of two. Prefer the next larger one over less time. */
-	while (ringplan_ms(bytes, rate, record) < RING_MS && 2 * bytes * ncpus <= budget)
+	while (ringplan_ms(bytes, load) < RING_MS && 2 * bytes * ncpus <= budget)
 		bytes *= 2;
 	return bytes;
 }
@@ -32,9 +32,7 @@ uint64_t ringplan_switches(uint64_t ncpus, uint64_t ram)
 	return bytes;
 }
 
-uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record)
+uint64_t ringplan_ms(uint64_t bytes, uint64_t load)
 {
-	const uint64_t a_second = rate * record;
-
-	return a_second ? bytes * 1000 / a_second : UINT64_MAX;
+	return load ? bytes * 1000 / load : UINT64_MAX;
 }

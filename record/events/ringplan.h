@@ -25,11 +25,10 @@
 #define RING_MIN (512ull << 10)		/* bytes per CPU, however low the rate */
 
 /*
- * Bytes of one CPU's data ring, a power of two: RING_MS at @rate samples per second of @record
- * bytes each. The rings of @ncpus stay within RING_BUDGET and their share of @ram bytes, but one is
- * never below RING_MIN.
+ * Bytes of one CPU's data ring, a power of two: RING_MS at @load bytes per second. The rings of
+ * @ncpus stay within RING_BUDGET and their share of @ram bytes, but one is never below RING_MIN.
  */
-uint64_t ringplan_bytes(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram);
+uint64_t ringplan_bytes(uint64_t load, uint64_t ncpus, uint64_t ram);
 
 /*
  * Bytes of one CPU's side-band ring if any process may write to it, a power of two. A flood of one
@@ -41,7 +40,7 @@ uint64_t ringplan_side(uint64_t ncpus, uint64_t ram);
 /* Bytes of one CPU's ring of switches, a power of two: SWITCH_MAX, unless @ncpus are too many for that. */
 uint64_t ringplan_switches(uint64_t ncpus, uint64_t ram);
 
-/* Capacity of a ring of @bytes in ms; UINT64_MAX if nothing is ever written to it. */
-uint64_t ringplan_ms(uint64_t bytes, uint64_t rate, uint64_t record);
+/* Capacity of a ring of @bytes at @load bytes per second, in ms; UINT64_MAX if nothing is ever written to it. */
+uint64_t ringplan_ms(uint64_t bytes, uint64_t load);
 
 #endif

@@ -165,7 +165,7 @@ int sample_parse(const struct perf_event_header *h, const struct sample_layout *
 	in->cgroup = l->has_cgroup ? get_u64(&b) : 0;
 	if (b.bad)
 		return -EINVAL;
-	if (!in->nchain)
+	if (!in->nchain || l->no_chain)
 		sample_chain_of_ip(raw, h->misc, ip);
 	if (narrow && (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL)
 		add_user_ip(raw);

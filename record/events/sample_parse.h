@@ -15,6 +15,11 @@
 struct sample_layout {
 	uint64_t period;	/* the event's, if fixed; 0: each sample has its own */
 	bool has_stack;		/* user registers and stack */
+	/*
+	 * No call graph was asked for. A chain is that of another recorder's event: the kernel fills in
+	 * what samples one software event for all that listen to it.
+	 */
+	bool no_chain;
 	bool has_cgroup;
 	bool has_raw;		/* PERF_SAMPLE_RAW */
 	bool has_reads;		/* PERF_SAMPLE_READ: its group, with ids and both times */

@@ -41,7 +41,7 @@ bool event_plain(struct event_parser *p, struct piece name, struct evsel *ev)
 
 static int no_term(const struct event_term *t, struct piece whole)
 {
-	pr_err("unknown term '%.*s' in event '%.*s'; it takes period=, freq= and name=", (int)t->name.len, t->name.s,
+	pr_err("unknown term '%.*s' in event '%.*s'; it takes period=, freq=, name=, call-graph=, stack-size= and max-stack=", (int)t->name.len, t->name.s,
 	       (int)whole.len, whole.s);
 	return -EINVAL;
 }

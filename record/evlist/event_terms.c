@@ -1,6 +1,5 @@
 /* The terms of an event: "event=0x3c,umask=1,period=100000". */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -10,41 +9,6 @@
 #include "evlist/evlist_priv.h"
 
 #define NAME_MAX_LEN 255
-
-bool piece_is(struct piece p, const char *word)
-{
-	return p.len == strlen(word) && !memcmp(p.s, word, p.len);
-}
-
-static int number(struct piece text, int base, uint64_t *v)
-{
-	char buf[32], *end;
-
-	if (!text.len || text.len >= sizeof(buf))
-		return -EINVAL;
-	memcpy(buf, text.s, text.len);
-	buf[text.len] = '\0';
-	/* strtoull(3) also takes blanks and signs. */
-	if (strspn(buf, "0123456789abcdefABCDEFx") != text.len)
-		return -EINVAL;
-	errno = 0;
-	*v = strtoull(buf, &end, base);
-	return *end || errno ? -EINVAL : 0;
-}
-
-int event_number(struct piece text, uint64_t *v)
-{
-	const bool hex = text.len > 2 && text.s[0] == '0' && (text.s[1] == 'x' || text.s[1] == 'X');
-
-	return number(text, hex ? 16 : 10, v);
-}
-
-int event_hex(struct piece text, uint64_t *v)
-{
-	if (memchr(text.s, 'x', text.len))
-		return -EINVAL;
-	return number(text, 16, v);
-}
 
 int event_term_next(struct piece *rest, struct event_term *t, struct piece whole)
 {
@@ -84,9 +48,6 @@ static const char *why_not(struct piece name)
 	static const struct {
 		const char *name, *why;
 	} terms[] = {
-		{ "call-graph", "stacks are taken in the same way for all events: use --call-graph" },
-		{ "stack-size", "stacks are taken in the same way for all events: use --call-graph dwarf,SIZE" },
-		{ "max-stack", "stacks are recorded as deep as the copy goes" },
 		{ "branch_type", "branch records are not taken" },
 		{ "no-inherit", "threads and children are recorded for all events, or with -i for none" },
 		{ "overwrite", "--overwrite is for all events" },
@@ -106,7 +67,9 @@ static const char *why_not(struct piece name)
 
 bool event_term_is_common(struct piece name)
 {
-	static const char *const taken[] = { "period", "freq", "name", "inherit", "no-overwrite", "time" };
+	static const char *const taken[] = {
+		"period", "freq", "name", "call-graph", "stack-size", "max-stack", "inherit", "no-overwrite", "time",
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
 		if (piece_is(name, taken[i]))
@@ -132,10 +95,52 @@ static int rate(struct evsel *ev, const struct event_term *t, struct piece whole
 	return 1;
 }
 
+static int call_graph(struct evsel *ev, const struct event_term *t, struct piece whole)
+{
+	const int len = (int)t->value.len;
+	const char *why;
+	int err = t->value.s ? callgraph_parse(t->value.s, t->value.len, &ev->stacks, &why) : -EINVAL;
+
+	if (!err)
+		return 1;
+	if (err == -ENOTSUP)
+		pr_err("event '%.*s': perf has call-graph=%.*s, nsprof does not: %s. It takes dwarf, fp or no.", (int)whole.len, whole.s, len,
+		       t->value.s, why);
+	else if (err == -ERANGE)
+		pr_err("invalid call-graph in event '%.*s': a stack copy has 8 to %d bytes", (int)whole.len, whole.s, DUMP_SIZE_MAX);
+	else
+		pr_err("invalid call-graph in event '%.*s': call-graph= takes dwarf, fp or no", (int)whole.len, whole.s);
+	return -EINVAL;
+}
+
+/* stack-size= and max-stack=. What the kernel allows is known later: see events_check_stacks(). */
+static int stack_limit(struct evsel *ev, const struct event_term *t, struct piece whole)
+{
+	uint64_t v;
+
+	if (piece_is(t->name, "stack-size")) {
+		if (t->value.s && !callgraph_size(t->value.s, t->value.len, &ev->stacks.dump_size))
+			return 1;
+		pr_err("invalid stack-size in event '%.*s': stack-size= takes 8 to %d bytes", (int)whole.len, whole.s, DUMP_SIZE_MAX);
+		return -EINVAL;
+	}
+	if (!t->value.s || event_number(t->value, &v) || !v || v > UINT16_MAX) {
+		pr_err("invalid max-stack in event '%.*s': max-stack= takes a number of frames, at least 1 and at most "
+		       "kernel.perf_event_max_stack", (int)whole.len, whole.s);
+		return -EINVAL;
+	}
+	ev->stacks.max_stack = (uint32_t)v;
+	return 1;
+}
+
 int event_term_common(struct event_parser *p, struct evsel *ev, const struct event_term *t, struct piece whole)
 {
 	if (piece_is(t->name, "period") || piece_is(t->name, "freq"))
 		return rate(ev, t, whole);
+	if (piece_is(t->name, "call-graph"))
+		return call_graph(ev, t, whole);
+	if (piece_is(t->name, "stack-size") || piece_is(t->name, "max-stack"))
+		return stack_limit(ev, t, whole);
 	if (piece_is(t->name, "name")) {
 		if (!t->value.s || t->value.len > NAME_MAX_LEN || !escape_is_text(t->value.s, t->value.len)) {
 			pr_err("invalid name in event '%.*s': name= takes 1 to %d bytes of text", (int)whole.len, whole.s,

@@ -42,6 +42,11 @@ static bool same_text(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
+static bool same_stacks(const struct stack_terms *a, const struct stack_terms *b)
+{
+	return a->callgraph == b->callgraph && a->dump_size == b->dump_size && a->max_stack == b->max_stack;
+}
+
 /* Is the @i-th event the same as @b, and in no group? */
 static bool same(const struct evlist *el, size_t i, const struct evsel *b)
 {
@@ -53,7 +58,7 @@ static bool same(const struct evlist *el, size_t i, const struct evsel *b)
 	       a->bp_type == b->bp_type && a->precise == b->precise && a->exclude_user == b->exclude_user &&
 	       a->exclude_kernel == b->exclude_kernel && a->exclude_idle == b->exclude_idle && a->pinned == b->pinned &&
 	       a->exclusive == b->exclusive && a->freq == b->freq && a->period == b->period && a->pmu == b->pmu &&
-	       same_text(a->name, b->name) && same_text(a->filter, b->filter);
+	       same_text(a->name, b->name) && same_text(a->filter, b->filter) && same_stacks(&a->stacks, &b->stacks);
 }
 
 int evlist_append(struct evlist *el, const struct evsel *ev)

@@ -42,6 +42,10 @@ struct piece {
 };
 
 bool piece_is(struct piece p, const char *word);
+/* A number, decimal or 0x. 0 or -EINVAL without a message. */
+int event_number(struct piece text, uint64_t *v);
+/* Digits of base 16. */
+int event_hex(struct piece text, uint64_t *v);
 
 /* What follows an event's name. */
 struct event_rest {
@@ -83,16 +87,12 @@ struct event_term {
 /* Takes the next term off *@rest. 1, 0 at the end, or -EINVAL after a message. */
 int event_term_next(struct piece *rest, struct event_term *t, struct piece whole);
 /*
- * Terms that every event may have: period, freq, name. 1: it was one. 0: it is none. Otherwise
+ * Terms that every event may have: period, freq, name, and those of stacks. 1: it was one. 0: it is none. Otherwise
  * -EINVAL after a message.
  */
 int event_term_common(struct event_parser *p, struct evsel *ev, const struct event_term *t, struct piece whole);
 /* Is it one of these, or one that event_term_common() refuses? */
 bool event_term_is_common(struct piece name);
-/* A number, decimal or 0x. 0 or -EINVAL without a message. */
-int event_number(struct piece text, uint64_t *v);
-/* Digits of base 16. */
-int event_hex(struct piece text, uint64_t *v);
 
 /* ---- kinds of events; all as event_parse() ---- */
 

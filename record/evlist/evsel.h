@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "evlist/callgraph.h"
+
 /*
  * Made by evlist_parse(). It may be copied: all pointers are static or borrowed from the list
  * (struct evlist), and stay valid until evlist_fini().
@@ -38,6 +40,7 @@ struct evsel {
 	 * around it; 0, and no @freq: the recorder chooses it.
 	 */
 	bool waits;
+	struct stack_terms stacks;	/* of its own; what it lacks is as in the options */
 	/* Group: the index in the list of its leader; its own without a group. Leaders come first. */
 	uint32_t leader;
 	bool sample_read;	/* {...}:S: only the leader is sampled, and the others are read then */

@@ -30,6 +30,7 @@
 #include "import/perfdata.h"
 #include "procs/proctab.h"
 #include "recording/ledger_sums.h"
+#include "recording/rec_events.h"
 #include "sink/ledger.h"
 #include "sink/sink.h"
 #include "sink/sink_side.h"
@@ -141,6 +142,7 @@ static void write_info(struct import *im)
 	const struct perfdata *pd = im->pd;
 	const struct perfdata_attr *a = first_event(im);
 	struct rec_writer *w = im->w;
+	struct ev_event stacks;
 
 	text(w, "version", NSPROF_VERSION);
 	text(w, "imported", pd->version ? pd->version : "perf");
@@ -149,8 +151,11 @@ static void write_info(struct import *im)
 	text(w, "event_modifier", im->event.v[0].modifier);
 	if (!perfdata_is_offcpu(a))
 		number(w, a->flags & PERFDATA_FREQ ? "frequency" : "period", a->period);
-	text(w, "call_graph", im->ro.callgraph == CALLGRAPH_DWARF ? "dwarf" : im->ro.callgraph == CALLGRAPH_FP ? "fp" : "none");
-	number(w, "dump_size", im->ro.dump_size);
+	import_event_stacks(&im->event, pd, 0, &stacks);
+	text(w, "call_graph", rec_events_callgraph(stacks.callgraph));
+	number(w, "dump_size", stacks.dump_size);
+	if (stacks.max_stack)
+		number(w, "max_stack", stacks.max_stack);
 	if (im->fields.n)
 		text(w, "fields", im->o->payloads == PAYLOADS_ALL ? "all" : "numbers");
 	text(w, "stacks", im->o->full_stacks ? "full" : "masked");
@@ -229,35 +234,6 @@ static int write_events(struct import *im)
 	return err;
 }
 
-/* How stacks were taken. Events may differ in it: then the best of them. */
-static void set_stacks(struct import *im)
-{
-	struct record_opts *ro = &im->ro;
-
-	ro->callgraph = CALLGRAPH_NONE;
-	for (size_t i = 0; i < im->pd->nattrs; i++) {
-		const struct perfdata_attr *a = &im->pd->attrs[i];
-
-		if (!a->taken)
-			continue;
-		if (a->sample_type & PERF_SAMPLE_STACK_USER) {
-			ro->callgraph = CALLGRAPH_DWARF;
-			ro->dump_size = MAX(ro->dump_size, a->stack_user);
-		} else if ((a->sample_type & PERF_SAMPLE_CALLCHAIN || perfdata_is_offcpu(a)) && ro->callgraph == CALLGRAPH_NONE) {
-			ro->callgraph = CALLGRAPH_FP;
-		}
-	}
-}
-
-static bool has_cgroups(const struct perfdata *pd)
-{
-	bool has = false;
-
-	for (size_t i = 0; i < pd->nattrs; i++)
-		has |= pd->attrs[i].taken && pd->attrs[i].sample_type & PERF_SAMPLE_CGROUP;
-	return has;
-}
-
 /* Each event has counts of its own. */
 static void begin_events(struct import *im)
 {
@@ -301,7 +277,6 @@ static int begin(struct import *im, uint64_t first)
 	rec_writer_patient(im->w);
 	a = first_event(im);
 	im->ro = (struct record_opts){ .include_self = true, .full_stacks = im->o->full_stacks };
-	set_stacks(im);
 	write_info(im);
 	err = write_events(im);
 	if (err) {
@@ -314,7 +289,7 @@ static int begin(struct import *im, uint64_t first)
 	im->pt = proctab_new(im->w);
 	detach(im);
 	trust_host_maps(im);
-	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, has_cgroups(im->pd), 0);
+	im->sink = sink_new(&im->ro, &im->fs, im->pt, im->w, &im->ledger, 0);
 	return 0;
 }
 

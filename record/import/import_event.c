@@ -236,11 +236,32 @@ bool import_event_is_clock(const struct perfdata_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields)
+/* The attr that samples of @a have: with PERF_SAMPLE_READ, that of the leader of its group. */
+static const struct perfdata_attr *sampled(const struct perfdata *pd, const struct perfdata_attr *a)
+{
+	return a->leader && pd->attrs[a->leader - 1].taken ? &pd->attrs[a->leader - 1] : a;
+}
+
+void import_event_stacks(const struct import_event *ev, const struct perfdata *pd, uint32_t at, struct ev_event *out)
+{
+	const struct perfdata_attr *a = sampled(pd, &pd->attrs[ev->v[at].attr]);
+
+	out->callgraph = CALLGRAPH_NONE;
+	out->dump_size = out->max_stack = 0;
+	if (a->sample_type & PERF_SAMPLE_STACK_USER) {
+		out->callgraph = CALLGRAPH_DWARF;
+		out->dump_size = a->stack_user;
+	} else if (a->sample_type & PERF_SAMPLE_CALLCHAIN || perfdata_is_offcpu(a)) {
+		out->callgraph = CALLGRAPH_FP;
+		out->max_stack = a->max_stack;
+	}
+}
+
+static struct ev_event describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields)
 {
 	const struct import_named *e = &ev->v[at];
-	const struct perfdata_attr *a = &pd->attrs[e->attr], *leader = a->leader ? &pd->attrs[a->leader - 1] : a;
-	const bool by_freq = a->flags & PERFDATA_FREQ, member = leader != a && leader->taken;
+	const struct perfdata_attr *a = &pd->attrs[e->attr], *leader = sampled(pd, a);
+	const bool by_freq = a->flags & PERFDATA_FREQ, member = leader != a;
 
 	/* As nsprof record --off-cpu describes it. */
 	if (import_switches_asked(pd) && import_switches_weigh(a) && !member)
@@ -263,6 +284,20 @@ struct ev_event import_event_describe(const struct import_event *ev, const struc
 		.name = e->name, .modifier = e->modifier, .unit = import_event_is_clock(a) ? "ns" : "", .filter = "",
 		.fields = fields ? perfdata_format(pd, a) : "",
 	};
+}
+
+struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields)
+{
+	struct ev_event out = describe(ev, pd, at, fields), first;
+
+	/* The settings describe the first event. */
+	import_event_stacks(ev, pd, 0, &first);
+	import_event_stacks(ev, pd, at, &out);
+	if (out.callgraph == first.callgraph && out.dump_size == first.dump_size && out.max_stack == first.max_stack) {
+		out.callgraph = CALLGRAPH_UNSET;
+		out.dump_size = out.max_stack = 0;
+	}
+	return out;
 }
 
 /* ---- counters ---- */

@@ -64,6 +64,11 @@ size_t import_event_parts(struct import_event *ev, const struct perfdata *pd, co
 			  struct import_part *out);
 /* Describes event @at for the recording; @fields: with those of tracepoints. Texts are borrowed. */
 struct ev_event import_event_describe(const struct import_event *ev, const struct perfdata *pd, uint32_t at, bool fields);
+/*
+ * Sets the fields of @out that say how event @at takes stacks. All of them, as perf does not cut what
+ * it unwinds: there, the limit on frames is only for the kernel's part.
+ */
+void import_event_stacks(const struct import_event *ev, const struct perfdata *pd, uint32_t at, struct ev_event *out);
 /* Are its periods ns of CPU time? */
 bool import_event_is_clock(const struct perfdata_attr *a);
 

@@ -115,6 +115,8 @@ static struct perfdata_attr *add_attr(struct perfdata *pd, struct perfdata_curso
 	a.stack_user = perfdata_u32(&in);
 	perfdata_u32(&in);	/* clockid */
 	a.regs_intr = perfdata_u64(&in);
+	perfdata_u32(&in);	/* watermark of AUX areas */
+	a.max_stack = perfdata_u16(&in);
 	a.name = xstrdup("");
 	pd->attrs = xrealloc(pd->attrs, (pd->nattrs + 1) * sizeof(a));
 	pd->attrs[pd->nattrs] = a;

@@ -38,6 +38,7 @@ struct perfdata_attr {
 	uint64_t sample_type, read_format, flags, branch_type;
 	uint64_t regs_user, regs_intr;	/* masks, PERF_REG_* of the recorded machine */
 	uint32_t stack_user;	/* bytes requested */
+	uint16_t max_stack;	/* frames of a chain; 0: as many as the kernel allowed */
 	char *name;		/* owned; "" = unknown */
 	uint64_t samples;	/* number so far */
 	uint64_t lost;	/* records that the kernel dropped, by its count at the end; known so far */

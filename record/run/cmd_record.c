@@ -65,13 +65,8 @@ int main(int argc, char **argv)
 	log_set_verbosity(c.quiet ? -1 : c.verbose);
 	/* --timestamp-filename: a series of one file. */
 	c.o.switch_output |= c.timestamp_name;
-	/* Samples without user callchains need no stack copy. */
-	if (c.o.kernel_chains && !c.o.user_chains && c.o.callgraph == CALLGRAPH_DWARF)
-		c.o.callgraph = CALLGRAPH_FP;
 	if (first < argc)
 		c.o.command = argv + first;
-	if (c.o.full_stacks && c.o.callgraph != CALLGRAPH_NONE)
-		pr_warn("--stacks=full: the recording will hold all data on the stacks, such as keys and passwords; guard it like a core dump");
 	rc = session_run(&c.o, &signo);
 	if (signo) {
 		end_by_signal(signo);

@@ -53,7 +53,7 @@ void off_cpu_init(struct off_cpu *o, struct events *ev, const struct sink *sink)
 	if (event == SIZE_MAX || !events_varies(ev, event))
 		return;
 	o->event = event;
-	o->copies = MAX(MIN(ring / ev->record_bytes * 1000 / RING_MS, (uint64_t)WAITS_COPIES), 1ull);
+	o->copies = MAX(MIN(ring / ev->v[event].record_bytes * 1000 / RING_MS, (uint64_t)WAITS_COPIES), 1ull);
 	o->cpu = xcalloc(ev->target->ncpus, sizeof(*o->cpu));
 	for (uint32_t c = 0; c < ev->target->ncpus; c++)
 		o->cpu[c].mean = ev->v[event].period;

@@ -202,7 +202,8 @@ int record_options_parse(struct record_cmdline *c, int argc, char **argv, int *f
 			"default is 65528 bytes, the largest copy that the kernel makes. For "
 			"32-bit code it takes only the innermost frame, and says so. fp follows "
 			"frame pointers while sampling: it has all frames of programs that keep "
-			"frame pointers. none takes no stacks." },
+			"frame pointers. none takes no stacks. An event may differ: "
+			"-e cpu-clock,page-faults/call-graph=no/. See EVENTS." },
 		{ "stacks", 0, "masked|full",
 		  "keep only what unwinding needs (default), or whole stack copies", OPT_CALL, o,
 		  record_take_stacks, .value = "masked|full",

@@ -33,32 +33,22 @@ int record_number(const char *text, uint64_t min, uint64_t max, uint64_t *v)
 
 int record_take_callgraph(void *dst, const char *arg)
 {
+	struct stack_terms how = { .dump_size = DUMP_SIZE_MAX };
 	struct record_opts *o = dst;
-	uint64_t size = DUMP_SIZE_MAX;
+	const char *why;
+	int err = callgraph_parse(arg, strlen(arg), &how, &why);
 
-	if (!strcmp(arg, "fp")) {
-		o->callgraph = CALLGRAPH_FP;
-		return 0;
-	}
-	if (!strcmp(arg, "none") || !strcmp(arg, "no")) {
-		o->callgraph = CALLGRAPH_NONE;
-		return 0;
-	}
-	if (!strcmp(arg, "lbr") || !strncmp(arg, "fp,", 3)) {
-		pr_err("perf has --call-graph %s, nsprof does not: %s. It takes dwarf[,SIZE], fp or none.", arg,
-		       arg[0] == 'l' ? "branch records are not taken" : "frame pointers are always followed when the sample is taken");
-		return -EINVAL;
-	}
-	if (strncmp(arg, "dwarf", 5) || (arg[5] && arg[5] != ',')) {
+	if (err == -ENOTSUP)
+		pr_err("perf has --call-graph %s, nsprof does not: %s. It takes dwarf[,SIZE], fp or none.", arg, why);
+	else if (err == -ERANGE)
+		pr_err("invalid stack copy size '%s'; --call-graph dwarf,SIZE takes 8 to %d bytes", strchr(arg, ',') + 1, DUMP_SIZE_MAX);
+	else if (err)
 		pr_err("unknown call graph '%s'; --call-graph takes dwarf[,SIZE], fp or none", arg);
+	if (err)
 		return -EINVAL;
-	}
-	if (arg[5] && record_number(arg + 6, 1, DUMP_SIZE_MAX, &size)) {
-		pr_err("invalid stack copy size '%s'; --call-graph dwarf,SIZE takes 8 to %d bytes", arg + 6, DUMP_SIZE_MAX);
-		return -EINVAL;
-	}
-	o->callgraph = CALLGRAPH_DWARF;
-	o->dump_size = (uint32_t)align_up(size, 8);
+	o->callgraph = how.callgraph;
+	if (o->callgraph == CALLGRAPH_DWARF)
+		o->dump_size = how.dump_size;
 	return 0;
 }
 

@@ -5,6 +5,8 @@ void recording_events_describe(const struct events *ev, size_t i, uint64_t time,
 	const struct rec_event *e = &ev->v[i];
 	const struct evsel *sel = &e->sel;
 
+	const struct stack_terms *first = &ev->v[0].stacks, *own = &e->stacks;
+
 	*out = (struct ev_event){
 		.time = time,
 		.index = (uint32_t)i,
@@ -22,6 +24,12 @@ void recording_events_describe(const struct events *ev, size_t i, uint64_t time,
 		.filter = sel->filter ? sel->filter : "",
 		.fields = e->fields ? e->fields : "",
 	};
+	/* The settings describe the first event. */
+	if (own->callgraph == first->callgraph && own->dump_size == first->dump_size && own->max_stack == first->max_stack)
+		return;
+	out->callgraph = own->callgraph;
+	out->dump_size = own->dump_size;
+	out->max_stack = own->max_stack;
 }
 
 int recording_events_write(struct rec_writer *w, const struct events *ev, uint64_t time)

@@ -8,12 +8,7 @@
 #include <unistd.h>
 
 #include "base/strbuf.h"
-
-static const char *const callgraph_names[] = {
-	[CALLGRAPH_DWARF] = "dwarf",
-	[CALLGRAPH_FP] = "fp",
-	[CALLGRAPH_NONE] = "none",
-};
+#include "recording/rec_events.h"
 
 static void number(struct rec_writer *w, const char *key, uint64_t v)
 {
@@ -103,8 +98,10 @@ void recording_info_write(struct rec_writer *w, const struct record_opts *o, con
 		number(w, "frequency", ev->v[0].freq);
 	if (ev->lowest)
 		recording_info_clamped(w, ev->lowest);
-	rec_writer_info(w, "call_graph", callgraph_names[o->callgraph]);
-	number(w, "dump_size", o->callgraph == CALLGRAPH_DWARF ? o->dump_size : 0);
+	rec_writer_info(w, "call_graph", rec_events_callgraph(ev->v[0].stacks.callgraph));
+	number(w, "dump_size", ev->v[0].stacks.dump_size);
+	if (ev->v[0].stacks.max_stack)
+		number(w, "max_stack", ev->v[0].stacks.max_stack);
 	rec_writer_info(w, "stacks", o->full_stacks ? "full" : "masked");
 	target_describe(t, &text);
 	rec_writer_info(w, "target", text.s);

@@ -21,6 +21,7 @@
 #include "containers/container_lookup.h"
 #include "events/event_attr.h"
 #include "events/event_list.h"
+#include "events/event_stacks.h"
 #include "events/filter_try.h"
 #include "events/open.h"
 #include "events/target.h"
@@ -135,6 +136,8 @@ static int check(struct session *s)
 		return err;
 	evlist_narrow(&s->events, o->all_user, o->all_kernel);
 	err = events_check_freq(o, s->events.v, s->events.n);
+	if (!err)
+		err = event_stacks_check(&s->events, o);
 	if (!err)
 		err = control_open(&s->control, o->control);
 	if (!err)
@@ -467,8 +470,7 @@ static int open_writer(struct session *s)
 		proctab_own_child(s->pt, (uint32_t)s->child.pid);
 	if (spool_switches(s->o))
 		proctab_keep_slices(s->pt);
-	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger,
-			   s->ev.feats & FEAT_SAMPLE_CGROUP, maskers_for_cpus(s->target.ncpus));
+	s->sink = sink_new(s->o, &s->target.fs, s->pt, s->w, &s->ledger, maskers_for_cpus(s->target.ncpus));
 	if (s->target.fs.fd >= 0)
 		s->facts = cgroup_facts_new(&s->target.fs, &s->target.cgroups, s->target.containers,
 					    s->o->runtime_roots, s->w);
@@ -478,7 +480,7 @@ static int open_writer(struct session *s)
 		container_lookup_while(cgroup_facts_lookup(s->facts), has_room, &s->drain);
 	}
 	s->sink->cgroups.root_unsure = s->ev.reach != CGROUP_REACH_ALL;
-	s->sink->layout.period = s->ev.v[0].period;
+	event_layout(&s->ev, 0, &s->sink->layout);
 	s->sink->clock = (uint32_t)events_clock(&s->ev);
 	if (events_have_ids(&s->ev))
 		s->sink->events = sampled_events_new(&s->ev, s->sink->nslots);

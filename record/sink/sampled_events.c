@@ -5,6 +5,7 @@
 
 #include "base/util.h"
 #include "base/xalloc.h"
+#include "events/event_attr.h"
 #include "events/perf_layout.h"
 
 /*
@@ -94,17 +95,12 @@ struct sampled_events *sampled_events_new(const struct events *ev, size_t slots)
 		const struct rec_event *e = &ev->v[i];
 		struct sampled_event *v = &se->v[i];
 
-		v->layout = (struct sample_layout){
-			.period = e->weighed ? 0 : e->now, .has_stack = ev->opts->callgraph == CALLGRAPH_DWARF,
-			.has_cgroup = ev->feats & FEAT_SAMPLE_CGROUP, .has_reads = e->reads, .has_count = e->counted,
-			.has_raw = e->sel.tracepoint && ev->opts->payloads != PAYLOADS_NONE,
-			.has_lost = ev->feats & FEAT_FORMAT_LOST,
-		};
+		event_layout(ev, i, &v->layout);
 		/* Its count alone says what a sample stands for. */
 		if (e->counted && e->sel.waits)
 			v->layout.period = UINT32_MAX;
 		v->before = v->layout.period;
-		v->size = ev->record_bytes;
+		v->size = e->record_bytes;
 		v->spare = e->unbounded && events_split(ev);
 		se->budget.ev[i].thins = events_thins(ev, i);
 		hide_text(v, ev, e);

@@ -15,8 +15,7 @@
 #define USER_END 0x7ffffffff000ull
 
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
-		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
-		      unsigned int helpers)
+		      struct rec_writer *w, struct ledger *ledger, unsigned int helpers)
 {
 	struct sink *s = xcalloc(1, sizeof(*s));
 
@@ -25,7 +24,6 @@ struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, s
 	s->w = w;
 	sink_cgroups_init(&s->cgroups, fs, pt, w);
 	s->ledger = ledger;
-	s->layout = (struct sample_layout){ .has_stack = o->callgraph == CALLGRAPH_DWARF, .has_cgroup = has_cgroup };
 	s->leave_own = !o->include_self;
 	s->own_pid = (uint32_t)getpid();
 	s->seen = seen_addrs_new();

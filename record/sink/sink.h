@@ -97,10 +97,12 @@ struct sink {
 	size_t n, nslots;
 };
 
-/* @helpers: threads other than the caller that mask. Release with sink_free(). */
+/*
+ * @helpers: threads other than the caller that mask. For samples from rings, set s->layout or s->events.
+ * Release with sink_free().
+ */
 struct sink *sink_new(const struct record_opts *o, const struct cgroup_fs *fs, struct proctab *pt,
-		      struct rec_writer *w, struct ledger *ledger, bool has_cgroup,
-		      unsigned int helpers);
+		      struct rec_writer *w, struct ledger *ledger, unsigned int helpers);
 void sink_free(struct sink *s);
 
 /* Takes the result of a write: 0, or negative errno. */

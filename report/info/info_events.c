@@ -10,6 +10,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "recording/ledger_sums.h"
+#include "recording/rec_events.h"
 
 #define CHANGES_SHOWN 5u
 /* Percent: an event that was on a counter for less of the time shared it with others. */
@@ -134,6 +135,24 @@ static void text_rate(const struct info_events *ie, const struct ev_event *ev, s
 		strbuf_addf(sb, ", every %" PRIu64 "%s%s", ev->period, *ev->unit ? " " : "", ev->unit);
 }
 
+/* Where they are not those of the first event, which the settings describe. */
+static void text_stacks(const struct info_events *ie, const struct ev_event *ev, struct strbuf *sb)
+{
+	const struct ev_event *first = &ie->table.ev[0];
+
+	if (ev->callgraph == first->callgraph && ev->dump_size == first->dump_size && ev->max_stack == first->max_stack)
+		return;
+	if (ev->callgraph == CALLGRAPH_NONE) {
+		strbuf_adds(sb, ", without stacks");
+		return;
+	}
+	strbuf_addf(sb, ", stacks by %s", rec_events_callgraph(ev->callgraph));
+	if (ev->dump_size)
+		strbuf_addf(sb, " of %" PRIu32 " bytes", ev->dump_size);
+	if (ev->max_stack)
+		strbuf_addf(sb, ", at most %" PRIu32 " frame%s", ev->max_stack, plural(ev->max_stack));
+}
+
 /* "1 of 64 from 2.1 s on, 1 of 32 from 7.0 s on" */
 static void text_changes(const struct info_events *ie, uint32_t e, uint64_t start, FILE *to)
 {
@@ -179,6 +198,7 @@ static void text_event(const struct info_events *ie, uint32_t e, const struct ev
 	if (ev->role != ROLE_MEMBER && ev->leader != e && ev->leader < ie->table.n)
 		add_named(&sb, ", grouped with '", ie->table.ev[ev->leader].name);
 	add_named(&sb, ", filter '", ev->filter);
+	text_stacks(ie, ev, &sb);
 	if (on_counter(ie, ev, c) < SHARED_PERCENT)
 		strbuf_addf(&sb, "; counted for %.0f %% of the time: in all about %.0f", on_counter(ie, ev, c),
 			    c->running ? (double)c->count * (double)c->enabled / (double)c->running : 0);
@@ -241,6 +261,9 @@ void info_events_json(const struct info_events *ie, const struct ev_counts *coun
 		json_name(j, "unit", unit_of(ev));
 		json_name(j, "filter", ev->filter);
 		json_bool(j, "fields", *ev->fields);
+		json_str(j, "call_graph", rec_events_callgraph(ev->callgraph));
+		json_u64(j, "dump_size", ev->dump_size);
+		json_u64(j, "max_stack", ev->max_stack);
 		json_u64(j, "samples", ie->samples[e]);
 		if (lost_known) {
 			json_u64(j, "taken", c.samples + c.lost);

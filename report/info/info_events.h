@@ -19,7 +19,8 @@ struct info_period {
 
 struct info_events {	/* zeroed: a recording of one plain event */
 	bool tasks;			/* events belong to threads, not to CPUs or cgroups */
-	struct event_table table;	/* as each was first described */
+	/* As each was first described; at the end, stacks are as the settings say where the event does not. */
+	struct event_table table;
 	uint64_t *samples;		/* owned; by event: those in the file */
 	struct info_period *changes;	/* owned; in the order of time */
 	size_t nchanges, cap_changes;

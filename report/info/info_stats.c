@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "base/xalloc.h"
 #include "recording/cpu_times.h"
+#include "recording/rec_events.h"
 
 struct collect {
 	struct info_stats *st;
@@ -415,6 +416,7 @@ int info_stats_collect(struct rec_reader *r, struct info_stats *st)
 		cpu_times_miss_wakeups(st->times.times);
 	err = rec_reader_events(r, &ops, &c);
 	info_times_end(&st->times);
+	rec_events_stacks(&st->events.table, r);
 	if (!err)
 		err = rec_reader_captures(r, on_capture, st);
 	if (!err)

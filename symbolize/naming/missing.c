@@ -82,11 +82,20 @@ static const char *binary_remedy(const struct missing_input *in, const struct mo
 	return "put the file with this build-id at its path on this host, or symbolize while it runs, as root";
 }
 
+/* The largest copy of any event, bytes. */
+static uint32_t copy_size(const struct missing_input *in)
+{
+	const struct rec_events *events = in->col->opts.events;
+	uint32_t size = 0;
+
+	for (uint32_t i = 0; events && i < events->table.n; i++)
+		size = MAX(size, events->table.ev[i].dump_size);
+	return size;
+}
+
 static const char *copy_remedy(const struct missing_input *in)
 {
-	const char *size = rec_reader_info(in->reader, "dump_size");
-
-	if (size && strtoul(size, NULL, 10) >= COPY_MAX)
+	if (copy_size(in) >= COPY_MAX)
 		return "stack copies cannot be larger: if the program keeps frame pointers, record with "
 		       "--call-graph fp";
 	return unwind_end_remedy(UNWIND_COPY_END);

@@ -71,6 +71,8 @@ void collect_init(struct collect *c, struct replay *rp, const struct collect_opt
 	c->rp = rp;
 	sample_cgroups_expect(replay_cgroups(rp), opts->names);
 	c->cc = callchain_new(opts->unwinder, opts->max_stack);
+	if (opts->events)
+		callchain_events(c->cc, opts->events->table.ev, opts->events->table.n);
 	c->texts = intern_new();
 	locations_init(&c->locs);
 	stacktree_init(&c->tree);
@@ -592,10 +594,8 @@ void collect_settle(struct collect *to)
 
 int collect_run(struct collect *c, struct rec_reader *r)
 {
-	const char *how = rec_reader_info(r, "call_graph");
 	int err;
 
-	callchain_copies(c->cc, how && !strcmp(how, "dwarf"));
 	progress_begin(&c->progress, c->opts.progress);
 	err = c->share ? replay_run_share(c->rp, r, c->share, on_sample, c) :
 			 replay_run(c->rp, r, on_sample, c);

@@ -476,6 +476,15 @@ static bool has_unmapped_ip(const struct ev_sample *ev)
 	       ev->chain[ev->nchain - 1] == CHAIN_UNMAPPED;
 }
 
+/* Has it anything of user space? Without a call graph, a sample of the kernel has one kernel address. */
+static bool has_user(const struct ev_sample *ev)
+{
+	for (uint32_t i = 0; i < ev->nchain; i++)
+		if (ev->chain[i] == (uint64_t)PERF_CONTEXT_USER || ev->chain[i] == CHAIN_WITHHELD)
+			return true;
+	return ev->has_regs;
+}
+
 /*
  * From the moment the new image has its name until it runs, the kernel maps it. The saved registers
  * are still those of the old image at the entry of execve(2): looked up in the new mappings, their
@@ -486,8 +495,9 @@ static bool in_exec(const struct replay *rp, struct image *img, const struct ev_
 	if (!img->entered && !img->parent && ev->stack.lo == ev->stack.hi && ev->nchain &&
 	    ev->chain[0] == (uint64_t)PERF_CONTEXT_KERNEL && (ev->has_regs || has_unmapped_ip(ev)))
 		return true;
-	if (!img->entered)
-		img->entered_part = rp->part;
+	if (img->entered || !has_user(ev))
+		return false;
+	img->entered_part = rp->part;
 	img->entered = true;
 	return false;
 }

@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 
+#include "base/util.h"
 #include "base/xalloc.h"
 
 /*
@@ -18,7 +19,8 @@ struct callchain {
 	void *priv;
 	struct frame *frames;	/* owned; room for max */
 	uint32_t max;
-	bool copies;
+	const struct ev_event *events;	/* borrowed */
+	uint32_t nevents;
 };
 
 struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack)
@@ -41,9 +43,48 @@ void callchain_free(struct callchain *cc)
 	free(cc);
 }
 
-void callchain_copies(struct callchain *cc, bool copies)
+void callchain_events(struct callchain *cc, const struct ev_event *events, uint32_t n)
 {
-	cc->copies = copies;
+	cc->events = events;
+	cc->nevents = n;
+}
+
+static uint32_t callgraph_of(const struct callchain *cc, const struct ev_sample *s)
+{
+	return s->event < cc->nevents ? cc->events[s->event].callgraph : CALLGRAPH_UNSET;
+}
+
+/* Was @s taken with registers and a stack copy? Then only a sample of 32-bit code lacks them. */
+static bool has_copies(const struct callchain *cc, const struct ev_sample *s)
+{
+	return callgraph_of(cc, s) == CALLGRAPH_DWARF;
+}
+
+/* A sample of an event without copies says nothing about those that the thread has with one. */
+static bool is_beside_copies(const struct callchain *cc, const struct ev_sample *s)
+{
+	return callgraph_of(cc, s) == CALLGRAPH_NONE || callgraph_of(cc, s) == CALLGRAPH_FP;
+}
+
+/*
+ * Cuts a stack to the frames that its event was asked for: with stack copies, the kernel did not.
+ * Nothing is missing from a stack that has them.
+ */
+static void keep_asked(const struct callchain *cc, const struct ev_sample *s, struct stack *out)
+{
+	const uint32_t limit = s->event < cc->nevents ? cc->events[s->event].max_stack : 0;
+	const uint32_t max = callgraph_of(cc, s) == CALLGRAPH_NONE ? 1 : limit;
+
+	if (!max)
+		return;
+	if (out->n < max) {
+		out->joined = MIN(out->joined, max - out->n);
+		return;
+	}
+	out->n = max;
+	out->joined = 0;
+	out->end = UNWIND_COMPLETE;
+	out->at = NULL;
 }
 
 static enum part part_of_marker(uint64_t marker)
@@ -100,8 +141,7 @@ static bool last_is(const struct ev_sample *s, uint64_t marker)
 	return s->nchain && s->chain[s->nchain - 1] == marker;
 }
 
-void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
-		     struct stack *out)
+static void build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as, struct stack *out)
 {
 	uint32_t n = chain_part(cc, s, PART_KERNEL, 0);
 	uint32_t user;
@@ -109,7 +149,7 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 	out->at = NULL;
 	out->frames = cc->frames;
 	out->joined = 0;
-	if (!as || !s->has_regs || n >= cc->max)
+	if (!as || (!s->has_regs && !is_beside_copies(cc, s)) || n >= cc->max)
 		cc->ops->forget(cc->priv, s->tid);
 	if (!as) {
 		out->n = n;
@@ -167,12 +207,18 @@ void callchain_build(struct callchain *cc, const struct ev_sample *s, const stru
 		out->end = UNWIND_DEFERRED;
 	else if (last_is(s, CHAIN_WITHHELD))
 		out->end = UNWIND_WITHHELD;
-	else if (user == 1 && cc->copies && cc->frames[n].addr.v == CHAIN_UNMAPPED)
+	else if (user == 1 && has_copies(cc, s) && cc->frames[n].addr.v == CHAIN_UNMAPPED)
 		out->end = UNWIND_NO_MAPPING;
-	else if (user && cc->copies)
+	else if (user && has_copies(cc, s))
 		out->end = UNWIND_NARROW;
 	else
 		out->end = user ? UNWIND_COMPLETE : UNWIND_NO_USER;
+}
+
+void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as, struct stack *out)
+{
+	build(cc, s, as, out);
+	keep_asked(cc, s, out);
 }
 
 bool callchain_join_holds(const struct callchain *const *ccs, size_t n, uint64_t border)

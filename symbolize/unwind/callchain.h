@@ -25,10 +25,10 @@ struct stack {
 struct callchain *callchain_new(const struct unwinder_ops *ops, uint32_t max_stack);
 void callchain_free(struct callchain *cc);
 /*
- * Were the following samples taken with registers and stack copies? Then only samples of 32-bit
- * code lack them.
+ * The @n events that the samples are of, by index, which say how their stacks were taken. Borrowed.
+ * Without any, samples are shown as they are.
  */
-void callchain_copies(struct callchain *cc, bool copies);
+void callchain_events(struct callchain *cc, const struct ev_event *events, uint32_t n);
 /* @as: NULL if the user part of @s cannot be used; it is then left out. */
 void callchain_build(struct callchain *cc, const struct ev_sample *s, const struct addrspace *as,
 		     struct stack *out);

@@ -47,6 +47,8 @@ static void put_sample(FILE *f, const struct perf_event_attr *a)
 		fprintf(f, " regs=%#llx", (unsigned long long)a->sample_regs_user);
 	if (a->sample_stack_user)
 		fprintf(f, " stack=%u", a->sample_stack_user);
+	if (a->sample_max_stack)
+		fprintf(f, " max_stack=%u", a->sample_max_stack);
 	if (a->use_clockid)
 		fprintf(f, " clock=%d", a->clockid);
 }

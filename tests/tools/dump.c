@@ -154,7 +154,7 @@ static int on_event(void *ctx, const struct ev_event *e)
 		e->time, e->index, e->role, e->leader, e->type, e->config, e->config1, e->config2, e->freq, e->period,
 		e->name, e->modifier, e->unit, e->filter);
 	put_lines(ctx, e->fields);
-	fputc('\n', ctx);
+	fprintf(ctx, " callgraph=%u dumpsize=%u maxstack=%u\n", e->callgraph, e->dump_size, e->max_stack);
 	return 0;
 }
 

@@ -138,7 +138,7 @@ EVENTS = {
 			  'image:str pod:str namespace:str uid:str'),
 	12: ('budget', 'time kind count cgroup:str byuser:u8 uid'),
 	13: ('event', 'time index role leader type config config1 config2 frequency period name:str modifier:str unit:str filter:str '
-		      'fields:text'),
+		      'fields:text callgraph:more dumpsize:more maxstack:more'),
 	14: ('schedstat', 'time pid tid run wait slices'),
 	15: ('wakeup', 'time pid tid cpu'),
 	16: ('toggle', 'time on:u8'),
@@ -172,6 +172,8 @@ def read_event(b, last):
 			n = body.varint()
 			need(n <= 8, 'too many pids')
 			v = [body.varint() for _ in range(n)]
+		elif form == 'more':	# may be missing
+			v = body.varint() if body.left() else 0
 		else:
 			v = getattr(body, form or 'varint')()
 		fields[field] = v

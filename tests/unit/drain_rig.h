@@ -76,7 +76,8 @@ static struct rig *rig_new(enum callgraph cg)
 	r->w = rec_writer_new(fd, &err);
 	assert_non_null(r->w);
 	r->pt = proctab_new(r->w);
-	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, true, helpers);
+	r->sink = sink_new(&r->o, &r->fs, r->pt, r->w, &r->ledger, helpers);
+	r->sink->layout = (struct sample_layout){ .has_stack = cg == CALLGRAPH_DWARF, .no_chain = cg == CALLGRAPH_NONE, .has_cgroup = true };
 	drain_init(&r->drain, r->data, NCPU, r->side, NCPU);
 	for (uint32_t i = 0; i < NPIDS; i++)
 		begin_program(r, PID + i);

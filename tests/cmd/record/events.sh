@@ -68,8 +68,6 @@ cpu-clock/nosuch=1/|unknown term 'nosuch' in event 'cpu-clock/nosuch=1/'
 cpu-clock/period=0/|invalid period in event
 cpu-clock/period=1|the second slash is missing
 cpu-clock/metric-id=x/|term 'metric-id' in event 'cpu-clock/metric-id=x/' is not supported: it is for perf stat
-cpu-clock/call-graph=no/|term 'call-graph' .* is not supported: .* use --call-graph
-cpu-clock/max-stack=8/|term 'max-stack' .* is not supported: stacks are recorded as deep
 cpu-clock/overwrite/|term 'overwrite' .* is not supported: --overwrite is for all events
 cpu-clock/no-inherit/|term 'no-inherit' .* is not supported: .* with -i for none
 cpu-clock/name=wall/|the name 'wall' is that of an event of --off-cpu or --wall

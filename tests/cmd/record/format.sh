@@ -70,6 +70,9 @@ cp "$T/recoded" "$T/data"
 recoded "several events, without compression" 1 plain
 recorded "two events" 30 -F 499 -e context-switches/period=1/ -- "$TARGETS/spin" --cpu --threads 2 0.2
 has "two events: samples of the second" '^sample.* event=1 payload=0'
+recorded "stacks of one event only" 30 -F 499 -e cpu-clock,context-switches/period=1,call-graph=no/ -- "$TARGETS/spin" --cpu --threads 2 0.2
+has "stacks of one event only: which" '^event event .* name=cpu-clock .* callgraph=0 dumpsize=0 maxstack=0$'
+has "stacks of one event only: and which not" '^event event .* name=context-switches .* callgraph=1 dumpsize=0 maxstack=0$'
 if "$NSPROF" list syscalls:sys_enter_write | grep -q '^  syscalls:'; then
 	recorded "payloads" 30 -F 499 -e syscalls:sys_enter_write/period=1/ --fields -- bash -c 'for i in {1..50}; do echo $i; done'
 	has "payloads: of the tracepoint" '^sample.* event=1 payload=[1-9]'

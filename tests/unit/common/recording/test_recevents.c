@@ -136,9 +136,9 @@ static int say_toggle(void *ctx, const struct ev_toggle *e)
 
 static int say_event(void *ctx, const struct ev_event *e)
 {
-	return say(ctx, "event %lu %u %u <%u %u %lx %lx %lx %lu/%lu '%s' '%s' '%s' '%s' '%s'\n", (long)e->time, e->index, e->role,
+	return say(ctx, "event %lu %u %u <%u %u %lx %lx %lx %lu/%lu '%s' '%s' '%s' '%s' '%s' %u/%u/%u\n", (long)e->time, e->index, e->role,
 		   e->leader, e->type, (long)e->config, (long)e->config1, (long)e->config2, (long)e->freq, (long)e->period,
-		   e->name, e->modifier, e->unit, e->filter, e->fields);
+		   e->name, e->modifier, e->unit, e->filter, e->fields, e->callgraph, e->dump_size, e->max_stack);
 }
 
 static int say_sample(void *ctx, const struct ev_sample *e)
@@ -307,6 +307,7 @@ static const struct ev_event table[] = {
 		.time = UINT64_MAX, .index = 1, .role = ROLE_MEMBER, .type = UINT32_MAX, .config = UINT64_MAX, .config1 = 1ull << 63,
 		.config2 = 7, .period = UINT64_MAX, .name = "sched:sched_switch", .modifier = "", .unit = "",
 		.filter = "prev_state==2 && comm!=\"x\"", .fields = "field:int a;\nfield:long b;\n",
+		.callgraph = CALLGRAPH_DWARF, .dump_size = 65528, .max_stack = UINT32_MAX,
 	},
 };
 

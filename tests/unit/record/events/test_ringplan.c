@@ -18,7 +18,7 @@ static const uint64_t rams[] = { 256 * MIB, 4096 * MIB, 1ull << 40 };
 static void promise(uint64_t rate, uint64_t record, uint64_t ncpus, uint64_t ram)
 {
 	const double budget = (double)(ram / 8 < 512 * MIB ? ram / 8 : 512 * MIB);
-	const uint64_t bytes = ringplan_bytes(rate, record, ncpus, ram);
+	const uint64_t bytes = ringplan_bytes(rate * record, ncpus, ram);
 	const double seconds = (double)bytes / ((double)rate * (double)record);
 
 	assert_int_equal(bytes & (bytes - 1), 0);
@@ -60,8 +60,8 @@ static void side(void **state)
 static void the_time(void **state)
 {
 	(void)state;
-	assert_int_equal(ringplan_ms(16 * MIB, 1000, 65536), 256);
-	assert_true(ringplan_ms(MIB, 0, 65536) == UINT64_MAX);
+	assert_int_equal(ringplan_ms(16 * MIB, 1000 * 65536), 256);
+	assert_true(ringplan_ms(MIB, 0) == UINT64_MAX);
 }
 
 int main(void)

@@ -98,7 +98,10 @@ static void refused(void **state)
 		"", ":u", "nosuch", "cycle", "cycless", "cycles:z", "cycles:u:k", "cycles:G", "cycles:h",
 		"cycles:W", "dummy.", "bpf-output", "duration_time:u", "intel_pt//u", "inst_retired.any", "cycles,", ",cycles", "cycles,,cs", "{cycles", "cycles}", "{}", "{cycles,{cs}}", "{cycles}x",
 		"{cycles}{cs}", "cycles{cs}", "cycles/", "cycles/period/", "cycles/period=0/", "cycles/period=x/",
-		"cycles/freq=-1/", "cycles/freq=1,period=1/", "cycles/,/", "cycles/nosuch=1/", "cycles/call-graph=fp/",
+		"cycles/freq=-1/", "cycles/freq=1,period=1/", "cycles/,/", "cycles/nosuch=1/", "cycles/call-graph=xyz/",
+		"cycles/call-graph/", "cycles/call-graph=lbr/", "cycles/call-graph='fp,4'/", "cycles/call-graph='dwarf,0'/", "cycles/call-graph='no,8'/",
+		"cycles/stack-size=0/", "cycles/stack-size=65529/", "cycles/stack-size/", "cycles/stack-size=8K/", "cycles/max-stack=0/",
+		"cycles/max-stack/", "cycles/max-stack=-1/", "cycles/max-stack=65536/", "cycles/no-call-graph/",
 		"cycles/name='x/", "mem:", "mem:x", "mem:0x10/3", "mem:0x10/16:r", "mem:0x10:rwx", "mem:0x10:q", "mem:1:w:z",
 		"rxyz", "0:x", "L1-dcache-nosuch", ":", "a:", ":b",
 	};
@@ -211,6 +214,41 @@ static void rates(void **state)
 	}
 }
 
+/* What perf record gives such an event is in tests/cmd/record/event-stacks.sh. */
+static void stacks(void **state)
+{
+	static const struct {
+		const char *text;
+		struct stack_terms want;
+	} want[] = {
+		{ "cpu-clock", { CALLGRAPH_UNSET, 0, 0 } },
+		{ "cpu-clock/call-graph=no/", { CALLGRAPH_NONE, 0, 0 } },
+		{ "cpu-clock/call-graph=none/u", { CALLGRAPH_NONE, 0, 0 } },
+		{ "cpu-clock/freq=7,call-graph=fp/", { CALLGRAPH_FP, 0, 0 } },
+		{ "cpu-clock/call-graph=fp,max-stack=127/", { CALLGRAPH_FP, 0, 127 } },
+		{ "cpu-clock/call-graph=dwarf/", { CALLGRAPH_DWARF, 0, 0 } },
+		{ "cpu-clock/call-graph=dwarf,stack-size=4090/", { CALLGRAPH_DWARF, 4096, 0 } },
+		{ "cpu-clock/call-graph='dwarf,8192'/", { CALLGRAPH_DWARF, 8192, 0 } },
+		{ "cpu-clock/stack-size=0xfff8,max-stack=3/", { CALLGRAPH_UNSET, 65528, 3 } },
+		{ "software/page-faults,call-graph=no/", { CALLGRAPH_NONE, 0, 0 } },
+	};
+	struct evsel ev;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_int_equal(parse_one(&ev, want[i].text), 0);
+		assert_int_equal(ev.stacks.callgraph, want[i].want.callgraph);
+		assert_int_equal(ev.stacks.dump_size, want[i].want.dump_size);
+		assert_int_equal(ev.stacks.max_stack, want[i].want.max_stack);
+	}
+	/* Events of a list are not the same if their stacks are not. */
+	assert_int_equal(parse("cpu-clock,cpu-clock/call-graph=no/,{faults/call-graph=fp/,cs}"), 0);
+	assert_int_equal(list.n, 4);
+	assert_string_equal(list.v[1].name, "cpu-clock#2");
+	assert_int_equal(list.v[2].stacks.callgraph, CALLGRAPH_FP);
+	assert_int_equal(list.v[3].stacks.callgraph, CALLGRAPH_UNSET);
+}
+
 /* HW_BREAKPOINT_*: R 1, W 2, X 4. */
 static void breakpoints(void **state)
 {
@@ -276,6 +314,7 @@ int main(void)
 		cmocka_unit_test(attributes),
 		cmocka_unit_test(lists),
 		cmocka_unit_test(rates),
+		cmocka_unit_test(stacks),
 		cmocka_unit_test(breakpoints),
 		cmocka_unit_test(spellings),
 	};

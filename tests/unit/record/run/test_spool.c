@@ -145,7 +145,7 @@ static void rig_init(struct rig *r)
 	ledger_begin(&r->ledger, w, false, false);
 	r->sp = (struct spool){
 		.o = &r->o, .ev = &r->ev, .out = &r->out, .w = w, .pt = pt,
-		.sink = sink_new(&r->o, &r->fs, pt, w, &r->ledger, false, 0), .ledger = &r->ledger,
+		.sink = sink_new(&r->o, &r->fs, pt, w, &r->ledger, 0), .ledger = &r->ledger,
 	};
 	spool_init(&r->sp, r->now);
 }

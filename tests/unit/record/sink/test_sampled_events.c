@@ -30,12 +30,14 @@ static void rig_open(struct rig *r)
 	r->o.callgraph = CALLGRAPH_NONE;
 	r->t.kind = TARGET_ALL;
 	r->t.ncpus = r->t.nall = 2;
-	r->ev = (struct events){ .target = &r->t, .opts = &r->o, .v = r->v, .n = N, .record_bytes = 512, .feats = FEAT_FORMAT_LOST };
+	r->ev = (struct events){ .target = &r->t, .opts = &r->o, .v = r->v, .n = N, .feats = FEAT_FORMAT_LOST };
 	r->v[CLOCK] = (struct rec_event){ .freq = 99, .sel = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK } };
 	r->v[CALLS] = (struct rec_event){ .period = 1, .now = 1, .unbounded = true, .sel = { .type = PERF_TYPE_TRACEPOINT, .every = true } };
 	r->v[LEADER] = (struct rec_event){ .period = 100, .now = 100, .unbounded = true, .reads = true };
 	r->v[MEMBER] = (struct rec_event){ .member = true };
 	for (uint32_t i = 0; i < N; i++) {
+		r->v[i].stacks.callgraph = CALLGRAPH_NONE;
+		r->v[i].record_bytes = 512;
 		r->v[i].sel.leader = i == MEMBER ? (uint32_t)LEADER : i;
 		/* Each on two CPUs. */
 		event_ids_put(&r->ev.ids, 10 + i, i, 0);

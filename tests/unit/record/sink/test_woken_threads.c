@@ -131,7 +131,7 @@ static void test_records(void **state)
 	assert_non_null(w);
 	assert_int_equal(rec_writer_event(w, &waits), 0);
 	pt = proctab_new(w);
-	s = sink_new(&o, &fs, pt, w, &ledger, false, 0);
+	s = sink_new(&o, &fs, pt, w, &ledger, 0);
 	s->woken_at = PID_AT;
 	switched(s, 10, 8, true);
 	woken(s, 20, 9, 1, 36);		/* not of the target */

@@ -617,6 +617,8 @@ static void test_path_proves_nothing(void **state)
  */
 static void test_registers_in_exec(void **state)
 {
+	/* Of an event without stacks: it says nothing about the user space. */
+	const uint64_t leaf[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000 };
 	struct rec r;
 	char *out;
 
@@ -630,6 +632,7 @@ static void test_registers_in_exec(void **state)
 	sample_kernel(&r, 100, 0x400100, 0);	/* its mm is gone, but it still is the old image */
 	comm(&r, 100, 100, "new", true);
 	map(&r, 100, 0x400000, 0x1000, 2, "/bin/new");
+	sample_chain(&r, 100, 100, 0, leaf, 2);
 	sample_kernel(&r, 100, 0x400100, 0);
 	sample_kernel(&r, 100, 0x400100, 16);	/* it runs */
 	sample_kernel(&r, 100, 0x400100, 0);	/* the page of its stack is not in memory */
@@ -639,7 +642,7 @@ static void test_registers_in_exec(void **state)
 	sample_kernel(&r, 200, 0x400100, 0);
 	out = folded(&r, LEAD_COMM, false);
 	assert_string_equal(out, "late;[kernel] 1\n"
-				 "new;[kernel] 1\n"
+				 "new;[kernel] 2\n"
 				 "new;[new];[kernel] 2\n"
 				 "old;[old];[kernel] 2\n");
 	free(out);
