@@ -22,8 +22,7 @@
  */
 #define ROUND_BYTES (1u << 20)
 
-#define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | \
-		     PERF_SAMPLE_CALLCHAIN)
+#define SAMPLE_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define EVENT_ID(index) ((index) + 1u)
 #define TEXT_ALIGN 64	/* NAME_ALIGN */
 
@@ -82,10 +81,10 @@ static bool has_ids(const struct perf_file *pf)
 /* The first event stands for the side-band records, too. */
 static struct perf_event_attr make_attr(const struct perf_file *pf, const struct perf_file_event *ev, bool first)
 {
-	const uint64_t raw = ev->fields ? PERF_SAMPLE_RAW : 0;
+	const uint64_t more = (ev->fields ? PERF_SAMPLE_RAW : 0) | (ev->no_chain ? 0 : PERF_SAMPLE_CALLCHAIN);
 	struct perf_event_attr a = {
 		.type = ev->type, .size = ATTR_SIZE, .config = ev->config, .config1 = ev->config1, .config2 = ev->config2,
-		.sample_type = SAMPLE_TYPE | raw | (has_ids(pf) ? PERF_SAMPLE_IDENTIFIER : 0),
+		.sample_type = SAMPLE_TYPE | more | (has_ids(pf) ? PERF_SAMPLE_IDENTIFIER : 0),
 		.exclude_user = ev->exclude_user, .exclude_kernel = ev->exclude_kernel,
 		.mmap = first, .mmap2 = first, .comm = first, .comm_exec = first, .task = first, .ksymbol = first, .build_id = first,
 		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = pf->monotonic,
@@ -297,6 +296,19 @@ static void add_payload(struct strbuf *r, const struct perf_file_sample *s, size
 		strbuf_addc(r, '\0');
 }
 
+static void add_chain(struct strbuf *r, const struct perf_file_sample *s)
+{
+	const bool kernel = s->nkernel, user = s->nuser;
+
+	strbuf_add_u64(r, s->nkernel + kernel + s->nuser + user);
+	if (kernel)
+		strbuf_add_u64(r, PERF_CONTEXT_KERNEL);
+	strbuf_add(r, s->kernel, s->nkernel * sizeof(*s->kernel));
+	if (user)
+		strbuf_add_u64(r, PERF_CONTEXT_USER);
+	strbuf_add(r, s->user, s->nuser * sizeof(*s->user));
+}
+
 void perf_file_sample(struct perf_file *pf, const struct perf_file_sample *s)
 {
 	const bool kernel = s->nkernel, user = s->nuser;
@@ -311,13 +323,8 @@ void perf_file_sample(struct perf_file *pf, const struct perf_file_sample *s)
 	strbuf_add_u32(r, s->id.cpu);
 	strbuf_add_u32(r, 0);
 	strbuf_add_u64(r, s->period);
-	strbuf_add_u64(r, s->nkernel + kernel + s->nuser + user);
-	if (kernel)
-		strbuf_add_u64(r, PERF_CONTEXT_KERNEL);
-	strbuf_add(r, s->kernel, s->nkernel * sizeof(*s->kernel));
-	if (user)
-		strbuf_add_u64(r, PERF_CONTEXT_USER);
-	strbuf_add(r, s->user, s->nuser * sizeof(*s->user));
+	if (!pf->evs[s->event].no_chain)
+		add_chain(r, s);
 	if (pf->least[s->event])
 		add_payload(r, s, pf->least[s->event]);
 	record_write(pf);

@@ -25,6 +25,7 @@ struct perf_file_event {
 	uint64_t period;	/* in the event's unit; with @freq: Hz */
 	bool freq;
 	bool exclude_user, exclude_kernel;
+	bool no_chain;		/* its samples have one address */
 	const char *fields;	/* of a tracepoint whose samples have a payload; else NULL; borrowed */
 };
 

@@ -457,6 +457,7 @@ static int stack_pass_run(struct export *x)
 	x->pass.mods = modules_new();
 	x->pass.rp = replay_new(x->pass.mods);
 	x->pass.cc = callchain_new(x->in->unwinder, x->in->max_stack);
+	callchain_events(x->pass.cc, x->in->events->table.ev, x->in->events->table.n);
 	err = replay_begin(x->pass.rp, x->in->reader, on_sample, x, &x->pass.replay);
 	if (err)
 		return err;
@@ -499,6 +500,7 @@ static void set_event(struct perf_file_event *out, const struct ev_event *ev, bo
 		.freq = ev->freq, .period = ev->freq ? ev->freq : MAX(ev->period, 1ull),
 		.exclude_kernel = strchr(ev->modifier, 'u') && !strchr(ev->modifier, 'k'),
 		.exclude_user = strchr(ev->modifier, 'k') && !strchr(ev->modifier, 'u'),
+		.no_chain = ev->callgraph == CALLGRAPH_NONE,
 		.fields = formed && !plain ? ev->fields : NULL,
 	};
 }
