@@ -220,6 +220,7 @@ void profile_same_events(struct profile *to, const struct profile *from)
 		ev.name = profile_string(to, profile_text(from, ev.name));
 		ev.modifier = profile_string(to, profile_text(from, ev.modifier));
 		ev.unit = profile_string(to, profile_text(from, ev.unit));
+		ev.call_graph = profile_string(to, profile_text(from, ev.call_graph));
 		ev.samples = ev.period = 0;
 		profile_event(to, &ev);
 	}

@@ -89,6 +89,9 @@ struct profile_event {
 	uint32_t unit;		/* of periods: "ns", or 0 for events */
 	uint64_t frequency;	/* Hz asked for; 0: none */
 	uint64_t fixed_period;	/* 0: by frequency */
+	/* String and bytes, as the facts call_graph and stack_bytes; 0: they are as these facts say. */
+	uint32_t call_graph;
+	uint64_t stack_bytes;	/* with @call_graph */
 	bool by_period;		/* its periods vary: shown by period by default */
 	uint64_t truncated, incomplete;	/* as the facts of that name, for its samples */
 	/* As the facts of these names, for its samples; PROFILE_UNKNOWN: only known of all events together. */

@@ -185,6 +185,10 @@ struct profile *profile_only(struct profile *p, uint32_t at)
 	profile_tell_unit(p, profile_text(p, ev.name), profile_text(p, ev.unit));
 	set_number(p, "frequency", ev.frequency, false);
 	set_number(p, "fixed_period", ev.fixed_period, false);
+	if (ev.call_graph) {
+		set_text(p, "call_graph", ev.call_graph);
+		set_number(p, "stack_bytes", ev.stack_bytes, true);
+	}
 	profile_unset_meta(p, "weight");
 	profile_set_meta(p, "weight", ev.by_period ? "period" : "samples");
 	/* A filter on a saved profile forgets them. */

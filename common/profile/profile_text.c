@@ -19,7 +19,7 @@
 #define VERSION_ONE "1"
 #define VERSION_SEVERAL "2"
 #define WRITE_BYTES (256u << 10)
-#define FIELDS_MAX 16	/* per line, including its letter */
+#define FIELDS_MAX 18	/* per line, including its letter */
 /* Bytes of texts that are read; longer ones are cut. */
 #define THREAD_TEXT_MAX 4096
 #define EVENT_TEXT_MAX 1024
@@ -72,11 +72,11 @@ static void end_line(struct writer *w)
 		flush(w);
 }
 
-/* All of them, or if none is known nothing. */
+/* All of them, or if none is known and nothing follows, none. */
 static void add_losses(struct writer *w, const struct profile_event *ev)
 {
 	const uint64_t v[] = { ev->kept, ev->lost, ev->cut, ev->dropped, ev->withheld, ev->throttled_times, ev->throttled_samples };
-	bool known = false;
+	bool known = ev->call_graph;
 
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++)
 		known |= v[i] != PROFILE_UNKNOWN;
@@ -99,6 +99,10 @@ static void write_events(struct writer *w)
 		strbuf_addf(&w->out, "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%" PRIu64 "\t%" PRIu64, ev->frequency, ev->fixed_period,
 			    ev->by_period ? "period" : "samples", ev->truncated, ev->incomplete);
 		add_losses(w, ev);
+		if (ev->call_graph) {
+			add_text(w, ev->call_graph);
+			strbuf_addf(&w->out, "\t%" PRIu64, ev->stack_bytes);
+		}
 		end_line(w);
 	}
 }
@@ -364,28 +368,44 @@ static bool read_node(struct reader *r)
 	       profile_child(r->p, parent, frame) == n;
 }
 
-/* Older profiles have none of the last two. */
-#define LOSSES_BEFORE 5u
+#define EVENT_FIELDS 9u
+#define EVENT_LOSSES 7u
+#define LOSSES_BEFORE 5u	/* older profiles have none of the last two */
+#define EVENT_STACKS 2u
 
 static bool read_losses(struct reader *r, struct profile_event *ev)
 {
-	uint64_t *const v[] = { &ev->kept, &ev->lost, &ev->cut, &ev->dropped, &ev->withheld, &ev->throttled_times, &ev->throttled_samples };
+	uint64_t *const v[EVENT_LOSSES] = { &ev->kept, &ev->lost, &ev->cut, &ev->dropped, &ev->withheld, &ev->throttled_times,
+					    &ev->throttled_samples };
 
 	for (size_t i = 0; i < ARRAY_SIZE(v); i++) {
-		const char *s = i + 9 < r->n ? r->f[i + 9] : "";
+		const char *s = i + EVENT_FIELDS < r->n ? r->f[i + EVENT_FIELDS] : "";
 
 		*v[i] = PROFILE_UNKNOWN;
 		if (*s && !number(s, PROFILE_UNKNOWN - 1, v[i]))
 			return false;
 	}
-	return r->n == 9 || r->n == 9 + LOSSES_BEFORE || r->n == 9 + ARRAY_SIZE(v);
+	return r->n == EVENT_FIELDS || r->n == EVENT_FIELDS + LOSSES_BEFORE || r->n >= EVENT_FIELDS + EVENT_LOSSES;
+}
+
+/* Those of an event that takes them in another way than the facts say. */
+static bool read_stacks(struct reader *r, struct profile_event *ev)
+{
+	const uint32_t at = EVENT_FIELDS + EVENT_LOSSES;
+
+	if (r->n <= at)
+		return true;
+	if (r->n != at + EVENT_STACKS || !*r->f[at] || !number(r->f[at + 1], UINT64_MAX, &ev->stack_bytes))
+		return false;
+	ev->call_graph = short_string(r, r->f[at], EVENT_TEXT_MAX);
+	return true;
 }
 
 static bool read_event(struct reader *r)
 {
 	struct profile_event ev = { 0 };
 
-	if (!r->several || r->n < 9 || !read_losses(r, &ev) || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
+	if (!r->several || r->n < EVENT_FIELDS || !read_losses(r, &ev) || !read_stacks(r, &ev) || r->p->ncounts || r->p->nevents == SAMPLED_EVENTS_MAX || !number(r->f[4], UINT64_MAX, &ev.frequency) ||
 	    !number(r->f[5], UINT64_MAX, &ev.fixed_period) || !number(r->f[7], UINT64_MAX, &ev.truncated) ||
 	    !number(r->f[8], UINT64_MAX, &ev.incomplete))
 		return false;

@@ -23,7 +23,7 @@
 #define NS_PER_S UINT64_C(1000000000)
 #define BLOCK_MIN_NS UINT64_C(10000000)
 #define BLOCKS_WANTED 1000u
-#define EVENT_KEYS 4u	/* settings that describe the event */
+#define EVENT_KEYS 6u	/* settings that describe the event */
 
 /* ---- time ---- */
 
@@ -211,15 +211,19 @@ static void add_event_facts(struct profile *p, const struct ev_event *ev)
 		meta_u64(p, "frequency", ev->freq);
 	else if (ev->period)
 		meta_u64(p, "fixed_period", ev->period);
+	if (ev->callgraph == CALLGRAPH_UNSET)
+		return;
+	meta(p, "call_graph", rec_events_callgraph(ev->callgraph));
+	meta_u64(p, "stack_bytes", ev->dump_size);
 }
 
 static void add_settings(struct profile *p, const struct to_profile *in)
 {
 	static const char *const keys[][2] = {
 		{ "event", "event" }, { "event_modifier", "event_modifier" }, { "frequency", "frequency" },
-		{ "fixed_period", "period" }, { "call_graph", "call_graph" }, { "stacks", "stacks" },
-		{ "stack_bytes", "dump_size" }, { "ncpus", "ncpus" }, { "hostname", "hostname" },
-		{ "target", "target" }, { "command", "cmdline" }, { "begin_wall_ns", "start_wall_ns" },
+		{ "fixed_period", "period" }, { "call_graph", "call_graph" }, { "stack_bytes", "dump_size" },
+		{ "stacks", "stacks" }, { "ncpus", "ncpus" }, { "hostname", "hostname" }, { "target", "target" },
+		{ "command", "cmdline" }, { "begin_wall_ns", "start_wall_ns" },
 	};
 	const struct rec_events *events = in->col->opts.events;
 	const uint32_t event = in->col->opts.event == REC_EVENTS_ALL ? 0 : in->col->opts.event;
@@ -334,6 +338,15 @@ static void find_losses(struct losses *l, const struct to_profile *in)
 	sum_wall(l, events);
 }
 
+/* The facts are those of the @first event. */
+static void set_stacks(struct profile *p, struct profile_event *to, const struct ev_event *ev, const struct ev_event *first)
+{
+	if (ev->callgraph == first->callgraph && ev->dump_size == first->dump_size)
+		return;
+	to->call_graph = string_of(p, rec_events_callgraph(ev->callgraph));
+	to->stack_bytes = ev->dump_size;
+}
+
 /* With several events. */
 static void add_events(struct profile *p, const struct collect *col, const struct losses *losses)
 {
@@ -356,6 +369,7 @@ static void add_events(struct profile *p, const struct collect *col, const struc
 		own.frequency = ev->freq;
 		own.fixed_period = ev->freq ? 0 : ev->period;
 		own.by_period = collect_periods_vary(col, i);
+		set_stacks(p, &own, ev, &events->table.ev[0]);
 		own.truncated = col->events[i].truncated;
 		own.incomplete = col->events[i].incomplete;
 		profile_event(p, &own);

@@ -35,7 +35,10 @@ def folded(path, weight, event=None):
             blocks = int(f[1])
         elif kind == 'V':
             name, modifier, unit, hz, fixed, best, truncated, incomplete, *losses = f
-            assert len(losses) in (0, 5, 7) and all(n == '' or n.isdigit() for n in losses) and any(losses) == bool(losses), line
+            losses, stacks = losses[:7], losses[7:]
+            assert len(losses) in (0, 5, 7) and all(n == '' or n.isdigit() for n in losses), line
+            assert len(stacks) in (0, 2) and any(losses + stacks) == bool(losses), line
+            assert not stacks or (stacks[0] in ('dwarf', 'fp', 'none') and stacks[1].isdigit()), line
             assert several and best in ('samples', 'period') and int(incomplete) >= int(truncated), line
             events.append(name + ':' * bool(modifier) + modifier)
         elif kind == 'T':

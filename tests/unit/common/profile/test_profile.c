@@ -364,6 +364,10 @@ static void events_are_checked(void **state)
 	reads_version(2, "V\tcycles\tu\t\t99\t0\tperiods\t1\t2\n", 2);
 	reads_version(2, "V\tcycles\tu\t\t-1\t0\tperiod\t1\t2\n", 2);
 	reads_version(2, "V\tcycles\tu\t\t1\tx\tperiod\t1\t2\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t1\t0\tperiod\t1\t2\t\t\t\t\t\t\t\tfp\t0\nE\t2\n", 0);
+	reads_version(2, "V\tcycles\tu\t\t1\t0\tperiod\t1\t2\t\t\t\t\t\t\t\tfp\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t1\t0\tperiod\t1\t2\t\t\t\t\t\t\t\tfp\tx\n", 2);
+	reads_version(2, "V\tcycles\tu\t\t1\t0\tperiod\t1\t2\t\t\t\t\t\t\t\t\t0\n", 2);
 	snprintf(b, sizeof(b), "%s%sC\t0\t1\t0\t3\t4\t1\n", v, f);
 	reads_version(2, b, 5);
 	snprintf(b, sizeof(b), "%s%sC\t0\t1\t0\t3\t4\n", v, f);
