@@ -6,35 +6,20 @@
 # perf takes the stack of each switch by frame pointers; nsprof as many DWARF stacks as it allows
 # itself, and all switches.
 
-pingpong_window() { # sets RATE and US, microseconds of CPU time per hand-over
-	local used
-	used=$(cpu_used)
-	RATE=$("$TARGETS/units" --rate "$WORK/handed" "$WINDOW")
-	US=$(awk -v a="$used" -v b="$(cpu_used)" -v r="$RATE" -v w="$WINDOW" 'BEGIN { printf "%.3f", (b - a) / 1000 / (r ? r * w : 1) }')
-}
-
-# ns of CPU time of the workload's threads
-cpu_used() {
-	local p
-	for p in $(<"$CGROOT/$CG/cgroup.procs"); do cat /proc/"$p"/task/*/schedstat; done 2>/dev/null | awk '{ n += $1 } END { printf "%.0f\n", n }'
-}
-
 pingpong_row() { # ROW WHAT CPUS [OPTION...]
 	local base base_us next next_us n u
 	ROW=$1
-	rm -f "$WORK/handed"
-	workload taskset -c "$3" "$TARGETS/waits" --count "$WORK/handed" "${@:4}" 100000 "$2"
-	sleep 0.5
+	handover_start "${@:2}"
 	for ((RUN = 1; RUN <= PINGPONG_ROUNDS; RUN++)); do
 		: >"$WORK/round"
-		pingpong_window
+		handover_window
 		base=$RATE base_us=$US
 		for TOOL in $(rotate $RUN $(each '#') nsprof); do
 			local EVENTS=(-e sched:sched_switch -g)
 			[ "$TOOL" != nsprof ] || EVENTS=(--off-cpu)
 			start "$TOOL" "$WORK/pingpong.data" -a -G "$CG" || return 1
 			sleep "$SETTLE"
-			pingpong_window
+			handover_window
 			stop
 			counts "$TOOL" "$WORK/pingpong.data"
 			put samples "$KEPT"
@@ -43,14 +28,13 @@ pingpong_row() { # ROW WHAT CPUS [OPTION...]
 			echo "$TOOL $RATE $US" >>"$WORK/round"
 			rm -f "$WORK/pingpong.data"
 		done
-		pingpong_window
+		handover_window
 		next=$RATE next_us=$US
 		echo "none $next $next_us" >>"$WORK/round"
 		while read -r TOOL n u; do
 			put rate "$n"
 			put us "$u"
-			# "none": one window without a recorder against the other one, the noise.
-			put slowdown "$(awk -v t="$TOOL" -v n="$n" -v a="$base" -v b="$next" 'BEGIN { printf "%.4f", n ? (t == "none" ? a : (a + b) / 2) / n : 0 }')"
+			put slowdown "$(handover_slowdown "$n" "$base" "$next")"
 			put cpu "$(awk -v t="$TOOL" -v u="$u" -v a="$base_us" -v b="$next_us" 'BEGIN { m = t == "none" ? a : (a + b) / 2; printf "%.4f", m ? u / m : 0 }')"
 		done <"$WORK/round"
 	done

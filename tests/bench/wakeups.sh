@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # What it costs to know how long each woken thread waited for a CPU, on the whole host, while two threads
-# hand a futex to each other: hand-overs by their own counter in windows that alternate (pingpong.sh), CPU
+# hand a futex to each other: hand-overs by their own counter in windows that alternate (handovers.sh), CPU
 # of the recorder in these windows, and bytes of its file per wake-up. perf empties its rings in steps of 2 MB,
 # so a short window may have none of its work.
 # perf sched record takes switches, wake-ups and others, without stacks; nsprof all switches and wake-ups,
@@ -34,12 +34,10 @@ wakeups_counts() { # TOOL FILE SECONDS: puts the number of wake-ups per second, 
 wakeups_row() { # ROW WHAT CPUS [OPTION...]
 	local base next n used begun
 	ROW=$1
-	rm -f "$WORK/handed"
-	workload taskset -c "$3" "$TARGETS/waits" --count "$WORK/handed" "${@:4}" 100000 "$2"
-	sleep 0.5
+	handover_start "${@:2}"
 	for ((RUN = 1; RUN <= PINGPONG_ROUNDS; RUN++)); do
 		: >"$WORK/round"
-		pingpong_window
+		handover_window
 		base=$RATE
 		for TOOL in $(rotate $RUN $(each '#-sched') nsprof nsprof-wakeups); do
 			local EVENTS=(--off-cpu -a)
@@ -48,7 +46,7 @@ wakeups_row() { # ROW WHAT CPUS [OPTION...]
 			begun=$EPOCHREALTIME
 			sleep "$SETTLE"
 			used=$(recorder_used)
-			pingpong_window
+			handover_window
 			used=$(($(recorder_used) - used))
 			stop
 			put cpu_percent "$(awk -v n="$used" -v w="$WINDOW" 'BEGIN { printf "%.3f", n / w / 1e7 }')"
@@ -58,12 +56,12 @@ wakeups_row() { # ROW WHAT CPUS [OPTION...]
 			echo "$TOOL $RATE" >>"$WORK/round"
 			rm -f "$WORK/wakeups.data"
 		done
-		pingpong_window
+		handover_window
 		next=$RATE
 		echo "none $next" >>"$WORK/round"
 		while read -r TOOL n; do
 			put rate "$n"
-			put slowdown "$(awk -v t="$TOOL" -v n="$n" -v a="$base" -v b="$next" 'BEGIN { printf "%.4f", n ? (t == "none" ? a : (a + b) / 2) / n : 0 }')"
+			put slowdown "$(handover_slowdown "$n" "$base" "$next")"
 		done <"$WORK/round"
 	done
 	stop_workload
