@@ -90,6 +90,7 @@ static struct perf_event_attr make_attr(const struct perf_file *pf, const struct
 		.sample_id_all = 1, .exclude_guest = 1, .use_clockid = pf->monotonic,
 	};
 
+	a.sample_max_stack = ev->max_stack;
 	a.freq = ev->freq;
 	a.sample_period = ev->period;
 	a.clockid = pf->monotonic ? CLOCK_MONOTONIC : 0;

@@ -26,6 +26,7 @@ struct perf_file_event {
 	bool freq;
 	bool exclude_user, exclude_kernel;
 	bool no_chain;		/* its samples have one address */
+	uint16_t max_stack;	/* frames of a chain that were asked for; 0: as many as there are */
 	const char *fields;	/* of a tracepoint whose samples have a payload; else NULL; borrowed */
 };
 

@@ -501,6 +501,7 @@ static void set_event(struct perf_file_event *out, const struct ev_event *ev, bo
 		.exclude_kernel = strchr(ev->modifier, 'u') && !strchr(ev->modifier, 'k'),
 		.exclude_user = strchr(ev->modifier, 'k') && !strchr(ev->modifier, 'u'),
 		.no_chain = ev->callgraph == CALLGRAPH_NONE,
+		.max_stack = (uint16_t)MIN(ev->max_stack, UINT16_MAX),
 		.fields = formed && !plain ? ev->fields : NULL,
 	};
 }

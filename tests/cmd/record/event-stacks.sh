@@ -92,9 +92,9 @@ is "members have the stacks of their leader" "$(facts read)" '[["cpu-clock","non
 like "which is said" "$(<err)" "event 'page-faults' has the stacks of 'cpu-clock', which leads its group"
 
 # Time off the CPU has stacks as --call-graph says, whatever a clock has.
-rec --wall -e cpu-clock/call-graph=no/ -o wall -- "$TARGETS/spin" --threads 1 0.3
+rec --wall --off-cpu=1 -e cpu-clock/call-graph=no/ -o wall -- "$TARGETS/spin" --threads 1 0.3
 is "--wall beside a clock without stacks" "$(facts wall)" '[["cpu-clock","none",0,0],["off-cpu","dwarf",65528,0]]'
-like "waits have their stacks" "$("$NSPROF" symbolize -q --event off-cpu wall)" '^spin;_start;.*;main;'
+like "waits have their stacks" "$("$NSPROF" symbolize -q --all --event off-cpu wall)" '^spin;_start;.*;main;'
 
 # ---- what takes no stacks is small ----
 for how in no dwarf; do
@@ -105,7 +105,7 @@ for how in no dwarf; do
 	"$NSPROF" info --json lost | jq '.samples, .lost' | paste -sd' ' >"lost.$how"
 done
 is "without stacks: two thirds of the bytes per sample, or less" "$(paste each.no each.dwarf | awk '{ print ($1 > 50 && $3 > 50 && $2 * 3 < $4 * 2) ? "yes" : $0 }')" yes
-is "and small rings hold a burst of faults, of which copies fill them" "$(paste lost.no lost.dwarf | awk '{ print ($1 > 2000 && !$2 && $4 > 1000) ? "yes" : $0 }')" yes
+is "and small rings hold a burst of faults, of which copies fill them" "$(paste lost.no lost.dwarf | awk '{ print ($1 > 2000 && !$2 && $4 > 0) ? "yes" : $0 }')" yes
 is "in smaller rings" "$("$NSPROF" record -q -F 999 -e cpu-clock/call-graph=no/ -o one -- true && "$NSPROF" info --json one | jq -r .settings.ring_bytes)" 524288
 
 # ---- mistakes ----
@@ -147,7 +147,7 @@ like "and one of the others" "$(grep ^minor-faults attrs)" 'CALLCHAIN'
 is "perf counts the same samples" "$(chains exported | cut -d' ' -f1,2)" "$(awk '{ print $1, $2 }' deep)"
 like "perf shows one address of a fault without stacks" "$(chains exported)" '^page-faults [0-9]+ 1$'
 "$NSPROF" import -q -o again exported
-is "imported again: without stacks, too" "$(facts again | jq -c '.[1][1]')" '"none"'
+is "imported again: the same, with unwound chains in place of copies" "$(facts again)" '[["cpu-clock","fp",0,0],["page-faults","none",0,0],["minor-faults","fp",0,2]]'
 
 if perf record -q -F 999 -e cpu-clock/call-graph=dwarf,stack-size=16384,name=clock/ -e page-faults/call-graph=no,period=1,name=leaf/ \
 	-e minor-faults/call-graph=fp,max-stack=2,period=1,name=two/ -o perf.data -- "$TARGETS/spin" --cpu 0.3 >perf.log 2>&1; then
