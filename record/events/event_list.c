@@ -66,7 +66,6 @@ void event_list_init(struct events *ev, const struct evsel *sels, size_t n)
 		e->member = sels[i].leader != i && sels[sels[i].leader].sample_read;
 		e->stacks = event_stacks(&sels[e->member ? sels[i].leader : i], ev->opts);
 		e->record_bytes = event_stacks_record(&e->stacks, ev->opts);
-		ev->record_bytes = MAX(ev->record_bytes, e->record_bytes);
 		ev->v[sels[i].leader].reads |= e->member;
 		if (!e->sel.period && !e->member)
 			e->freq = events_clamp_freq(e->sel.freq, &told);

@@ -32,6 +32,17 @@ bool events_split(const struct events *ev)
 	return bounded && unbounded;
 }
 
+uint64_t events_record(const struct events *ev, bool extra)
+{
+	const bool split = events_split(ev);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		if ((split && ev->v[i].unbounded) == extra)
+			bytes = MAX(bytes, ev->v[i].record_bytes);
+	return bytes;
+}
+
 /* Stacks per second and CPU of --off-cpu. */
 static uint64_t waits_rate(const struct rec_event *e)
 {
@@ -42,12 +53,8 @@ static uint64_t waits_rate(const struct rec_event *e)
 static uint64_t extra_load(const struct events *ev)
 {
 	const size_t at = events_waits(ev);
-	uint64_t record = 0, load;
+	uint64_t load = RATE_UNKNOWN * events_record(ev, events_split(ev));
 
-	for (size_t i = 0; i < ev->n; i++)
-		if (ev->v[i].unbounded)
-			record = MAX(record, ev->v[i].record_bytes);
-	load = RATE_UNKNOWN * record;
 	/* One event with a period that its user chose has the ring that it always had. */
 	if (!events_have_ids(ev))
 		return load;

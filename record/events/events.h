@@ -149,7 +149,6 @@ struct events {
 	struct ring *data, *side;
 	size_t ndata;
 	uint64_t data_bytes, extra_bytes, side_bytes, switch_bytes, wakeup_bytes;	/* size of one ring of each kind */
-	uint64_t record_bytes;		/* by plan, the maximum size of one sample of any event */
 	int map_err;	/* the last failed mmap(2) of a ring: negative errno, otherwise 0 */
 	size_t alive;			/* the threads of samples[] below this index have ended */
 };
@@ -184,6 +183,11 @@ bool events_have_ids(const struct events *ev);
 
 /* Memory of the machine, bytes. */
 uint64_t events_ram(void);
+/*
+ * By plan, the maximum size of one sample in a data ring; @extra: in a ring of unbounded events, if they
+ * have one. Bytes.
+ */
+uint64_t events_record(const struct events *ev, bool extra);
 /* By plan, bytes of a data ring and of a ring of unbounded events. */
 uint64_t events_plan_data(const struct events *ev);
 uint64_t events_plan_extra(const struct events *ev);

@@ -38,6 +38,19 @@ static void tell_ring_time(const struct events *ev, uint64_t ms)
 				 : ": samples may be lost; lower -F or --call-graph dwarf,SIZE, or use -m");
 }
 
+/* Does a ring hold less than one sample? */
+static bool tell_too_small(const struct events *ev, bool extra)
+{
+	const uint64_t ring = extra ? ev->extra_bytes : ev->data_bytes, record = events_record(ev, extra);
+
+	if (ring > record)
+		return false;
+	pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: such samples will "
+		"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE", (unsigned long long)ring / 1024,
+		(unsigned long long)(record + 1023) / 1024);
+	return true;
+}
+
 static void tell_event(const struct rec_event *e)
 {
 	if (e->wanted != e->sel.name)
@@ -75,12 +88,7 @@ void events_tell(const struct events *ev)
 		   plural(ev->target->ncpus));
 	if (events_split(ev))
 		pr_verbose("further rings of %llu KiB for the events that nothing bounds", (unsigned long long)ev->extra_bytes / 1024);
-	if (ev->data_bytes <= ev->record_bytes)
-		pr_warn("a ring of %llu KiB does not hold one sample of up to %llu KiB: such samples will "
-			"be lost; use a larger -m or a smaller --call-graph dwarf,SIZE",
-			(unsigned long long)ev->data_bytes / 1024,
-			(unsigned long long)(ev->record_bytes + 1023) / 1024);
-	else if (ms < RING_MS && !ev->opts->ring_bytes)
+	if (!tell_too_small(ev, false) && !(events_split(ev) && tell_too_small(ev, true)) && ms < RING_MS && !ev->opts->ring_bytes)
 		tell_ring_time(ev, ms);
 	for (size_t i = 0; i < ARRAY_SIZE(feat_names); i++)
 		if (!(ev->feats & feat_names[i].feat))

@@ -218,7 +218,7 @@ static int prepare(struct session *s)
 		.toggles_ms = o->toggles_ms,
 		.ntoggles = o->ntoggles,
 		.duration_ns = o->duration_ns,
-		.least_ring = RING_TELLING * s->ev.record_bytes,
+		.least_ring = RING_TELLING * events_record(&s->ev, false),
 		.settle = settle,
 		.toggled = toggled,
 		.drained = drained,
