@@ -46,7 +46,9 @@ void proc_write_map(struct proc *p, const struct map_entry *e, uint64_t time)
 /* To know its mount namespace can take a look into /proc. What is no file needs none. */
 static struct map_user user_of(const struct proc *p, const struct map_entry *e)
 {
-	return e->kind == MAPPING_JIT || e->kind == MAPPING_SPECIAL ? (struct map_user){ .pid = p->pid } : proc_map_user(p);
+	const struct map_user nobody = { .pid = p->pid };
+
+	return e->kind == MAPPING_JIT || e->kind == MAPPING_SPECIAL ? nobody : proc_map_user(p);
 }
 
 static void add_map(struct proc *p, struct map_entry *e, const uint8_t *build_id, size_t len, uint64_t time)
