@@ -7,14 +7,14 @@
 enum reason { ODD, LARGE, LOOP, RIGHTS, NO_CALL, NO_ANSWER, REPLACED, OTHER, REASONS };
 
 #define TEXTS(begin) { \
-	[ODD] = begin "is not a regular file", \
-	[LARGE] = begin "is too large", \
-	[LOOP] = begin "is a loop of symbolic links", \
-	[RIGHTS] = begin "cannot be read: no permission", \
-	[NO_CALL] = begin "cannot be looked for: the kernel or a seccomp profile does not allow openat2(2)", \
-	[NO_ANSWER] = begin "cannot be read: its file system does not answer", \
-	[REPLACED] = begin "is not the one that was mapped", \
-	[OTHER] = begin "cannot be read", \
+	[ODD] = (begin "is not a regular file"), \
+	[LARGE] = (begin "is too large"), \
+	[LOOP] = (begin "is a loop of symbolic links"), \
+	[RIGHTS] = (begin "cannot be read: no permission"), \
+	[NO_CALL] = (begin "cannot be looked for: the kernel or a seccomp profile does not allow openat2(2)"), \
+	[NO_ANSWER] = (begin "cannot be read: its file system does not answer"), \
+	[REPLACED] = (begin "is not the one that was mapped"), \
+	[OTHER] = (begin "cannot be read"), \
 }
 
 const char *openwhy(enum openwhy what, int err)
