@@ -1,4 +1,5 @@
 #!/bin/bash
+# timeout: 360
 # --off-cpu and --wall record all switches of threads, and stacks of as many as they should.
 # beside others
 . "$(dirname "$0")/../../lib.sh"
