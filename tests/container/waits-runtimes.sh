@@ -124,7 +124,8 @@ RUN
 cmd=(sh run) have_perf='' have_bpftrace=''
 if command -v perf >/dev/null && perf record -q -a -e sched:sched_switch -o probe -- true 2>err; then
 	have_perf=1
-	cmd=(perf record -q -B -N -a -m 8M -e sched:sched_switch -o switches -- sh run)
+	# Its own clock is that of each CPU, which may be a tick ahead where the TSC is not reliable.
+	cmd=(perf record -q -B -N -a -k mono -m 8M -e sched:sched_switch -o switches -- sh run)
 fi
 cat >switches.bt <<'BT'
 tracepoint:sched:sched_switch
