@@ -191,7 +191,7 @@ static size_t altlink(struct elf_file *ef, const char **path, uint8_t id[20])
 	const uint8_t *data;
 	size_t size, path_len, len;
 
-	if (elf_file_section(ef, ".gnu_debugaltlink", &data, &size, NULL))
+	if (elf_file_section(ef, ".gnu_debugaltlink", &data, &size, NULL) || !size)
 		return 0;
 	path_len = strnlen((const char *)data, size);
 	/* A build-id has 8, 16 or 20 bytes; with fewer than 2 no path can be built. */

@@ -132,7 +132,7 @@ size_t elf_file_build_id(const struct elf_file *ef, uint8_t out[20]);
 
 /*
  * Contents of a section by name, unpacked if compressed (SHF_COMPRESSED with zlib or zstd, or
- * .zdebug_), capped at 512 MiB, borrowed for the life of @ef; not NULL, even if it is empty. 0 or
+ * .zdebug_), capped at 512 MiB, borrowed for the life of @ef; may be NULL if it is empty. 0 or
  * -ENOENT/-EINVAL. SHT_NOBITS gives -ENOENT. @svma may be NULL.
  */
 int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,

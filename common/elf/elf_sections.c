@@ -69,8 +69,7 @@ static int decompress_gnu(struct elf_file *ef, Elf_Scn *scn)
 	return elf_compress_gnu(scn, 0, 0) == 1 ? 0 : -EINVAL;
 }
 
-/* *@data may be NULL if there are none. */
-static int bytes_of(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool zdebug, const uint8_t **data,
+static int contents(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool zdebug, const uint8_t **data,
 		    size_t *size)
 {
 	Elf_Data *raw;
@@ -94,17 +93,6 @@ static int bytes_of(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool
 	*data = raw->d_buf;
 	*size = raw->d_size;
 	return 0;
-}
-
-static int contents(struct elf_file *ef, Elf_Scn *scn, const GElf_Shdr *sh, bool zdebug, const uint8_t **data,
-		    size_t *size)
-{
-	static const uint8_t none[1];
-	const int err = bytes_of(ef, scn, sh, zdebug, data, size);
-
-	if (!err && !*data)
-		*data = none;
-	return err;
 }
 
 int elf_file_section(struct elf_file *ef, const char *name, const uint8_t **data, size_t *size,
@@ -186,7 +174,7 @@ bool elf_file_debuglink(struct elf_file *ef, const char **name, uint32_t *crc)
 	const uint8_t *data;
 	size_t size, len;
 
-	if (elf_file_section(ef, ".gnu_debuglink", &data, &size, NULL))
+	if (elf_file_section(ef, ".gnu_debuglink", &data, &size, NULL) || !size)
 		return false;
 	/* The name, NUL, padding to 4, then the CRC. */
 	len = strnlen((const char *)data, size);
