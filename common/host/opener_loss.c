@@ -20,9 +20,9 @@
 #define MISSES_MAX 4096
 /* Objects known to give local files. Beyond that, all are forgotten and learned again. */
 #define LOCAL_MAX 65536
-/* Each pause after a try is four times as long. */
-#define FIRST_PAUSE (SECOND / 4)
-#define PAUSES 5
+/* The first pause is 1 s; each one after a try is four times as long. */
+#define FIRST_PAUSE SECOND
+#define PAUSES 4
 /* At the end, for openers that were killed and need a CPU once more to exit. */
 #define DYING_NS (100 * MS)
 /* Openers that may wait for one tenant at a time. */
