@@ -149,6 +149,8 @@ static void begin_sleep(void)
 		assert_true(readlink(path, exe, sizeof(exe) - 1) > 0);
 		usleep(1000);
 	}
+	/* What it writes now has a later time: clocks of file systems tick at least 100 times a second. */
+	usleep(20000);
 }
 
 /* While the process lives, it is asked what it runs after the file was read. */
