@@ -355,6 +355,8 @@ ctr_rootfs "$T/root" "$S:/app/server"
 if ctr_start web "$T/root" /app/server 600; then
 	ctr_computes
 	start -G "$CTR_CG"
+	# The file exists before the first sample is drained, and the program is looked at then.
+	ctr_computes
 	ctr_stop web
 	wait_for 'grep -q "was removed" err' 20
 	kill -INT $recorder
