@@ -296,8 +296,8 @@ static void read_here(const struct cgroup_facts *cf)
 
 /*
  * Limits that are set, changed and removed while recording, on the sampled cgroup and on those it
- * is in. What had no limit counts from its first reading, and has not been throttled until then:
- * the cpu controller is turned on with the limit.
+ * is in. The cpu controller is turned on together with the limit. So a cgroup without a limit was
+ * never throttled before, and its counters begin with its first reading.
  */
 static void test_limits_change(void **state)
 {

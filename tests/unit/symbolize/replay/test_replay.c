@@ -617,7 +617,7 @@ static void test_path_proves_nothing(void **state)
  */
 static void test_registers_in_exec(void **state)
 {
-	/* Of an event without stacks: it says nothing about the user space. */
+	/* An event without stacks says nothing about user space. */
 	const uint64_t leaf[] = { (uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000 };
 	struct rec r;
 	char *out;
